@@ -58,6 +58,7 @@ KNOWN = [
     (Ridge(), D + 1),
     (LINE, 2 * (D + 1)),
     (LinearSVC(max_iter=10_000), 3 * (D + 1)),
+    (RidgeClassifier(), 3 * (D + 1)),
     (KNeighborsClassifier(), N * D),
     (GaussianProcessRegressor(optimizer=None, alpha=1), N * D + N),
     (KernelRidge(), N * D + N),

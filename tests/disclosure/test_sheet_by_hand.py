@@ -36,6 +36,13 @@ def count(*statuses):
     return _sheet._count_statuses({"limits": limits})[0]
 
 
+def summarize(*reasons, remarks=None):
+    found = {"limits": [limit("auc", "pass")], "checks": [check("k", "block")]}
+    given = {} if remarks is None else {"remarks": remarks}
+    return _sheet.summarize_policy(found | {"reasons": reasons} | given)
+
+
+COUNTED = ["Of 1 number, 1 is within its limit.", "1 check blocks the release."]
 groups = [limit("auc", "pass", f"sex={k}", (0.5, 0.4 + k / 100, 0.8)) for k in range(9)]
 crowded = _sheet.make_matrix(
     [*groups, limit("gap", "undecided", interval=(0.125, 0.0, 0.25), at=0.2)]
@@ -256,6 +263,14 @@ ANSWERS = {
             ),
             ["1 check blocks the release.", "Before a release, 2 checks need a reason."],
         ),
+        # Sentences on single numbers and checks stand in the tables.
+        (
+            lambda: summarize("auc (all): 0.7 is high.", "k: few.", "To be measured: gap. Odd."),
+            [*COUNTED, "To be measured: gap. Odd."],
+        ),
+        (lambda: summarize("All numbers are within their limits."), COUNTED),
+        (lambda: summarize("To be measured: auc (all).", remarks=["a"]), [*COUNTED, "a"]),
+        (lambda: summarize("Odd.", remarks=["a", "b"]), [*COUNTED, "Odd.", "a", "b"]),
         (
             lambda: _sheet._list_missing(["tpr_at_fpr_001"]),
             [

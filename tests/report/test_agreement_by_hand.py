@@ -17,8 +17,10 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from skmia import Outputs, Records
 from skmia.report.agreement import (
     _ask,
+    _assignment,
     _clones,
     _repairs,
+    _repeats_question,
     _result,
     _row_question,
     _skill,
@@ -719,6 +721,57 @@ RESULTS = [
 ]
 
 
+# -- whether answers repeat, and belong to other labels
+
+
+def ask_repeats(repeats, n_repeats=1):
+    count = lambda n: 100 * n  # noqa: E731
+    met = NS(repeats=repeats, n_repeats=n_repeats, repetition=NS(count_missing=count))
+    found = _repeats_question.RepeatsQuestion().ask(met, ["clone"])
+    return found and (found.status, found.text, found.cure.partition("the mean of ")[2][:81])
+
+
+def find_turned(*counts, turned, drop=0):
+    """Find what takes the place of each label, of which each half has twice so many members.
+
+    Two rows are of one person, and people take turns between the halves.
+    """
+    labels = np.concatenate([np.repeat(k, 4 * n) for k, n in enumerate(counts)])[drop:]
+    units = np.arange(len(labels) + drop)[drop:] // 2
+    rng = NS(permutation=np.arange)
+    answers = array(turned)[labels]
+    return _assignment.find_assignment(labels, answers, len(counts), units, rng)
+
+
+NOISY = "The model gives different answers when it is queried again."
+REPEATED = "about 100 answers, as skmia.victims.CallableVictim(..., n_repeats=100) or as a fi"
+NOISY_MEANS = "The means of 1,200 answers still differ when the model is queried again."
+REPEATS = [
+    (lambda: find_turned(10, 10, turned=[1, 0]), {0: 1, 1: 0}),
+    (lambda: find_turned(10, 10, turned=[0, 1]), {}),
+    (lambda: find_turned(10, 10, 10, turned=[1, 2, 0]), {0: 1, 1: 2, 2: 0}),
+    (lambda: find_turned(10, 10, 10, turned=[2, 1, 0]), {0: 2, 2: 0}),
+    # One answer to all of two labels is no other assignment.
+    (lambda: find_turned(10, 10, 10, turned=[1, 1, 2]), {}),
+    # Ten members of each half are judged, and nine are not.
+    (lambda: find_turned(5, 5, turned=[1, 0]), {0: 1, 1: 0}),
+    (lambda: find_turned(5, 5, turned=[1, 0], drop=1), None),
+    (lambda: find_turned(5, 5, 5, turned=[1, 0, 2], drop=1), {}),
+    (lambda: find_turned(10, 4, 10, turned=[2, 1, 0]), {0: 2, 2: 0}),
+    (lambda: find_turned(10, 4, 4, turned=[1, 0, 2]), None),
+    # An answer of a label that is too rare takes no place.
+    (lambda: find_turned(10, 4, 10, turned=[1, 0, 2]), {}),
+    (lambda: [ask_repeats(one) for one in (True, None)], [None, None]),
+    (
+        lambda: ask_repeats(False),
+        ("warn", NOISY, REPEATED),
+    ),
+    (lambda: ask_repeats(False, 2)[1], NOISY_MEANS.replace("1,200", "2")),
+    (lambda: ask_repeats(False, 1200)[1], NOISY_MEANS),
+    (lambda: ask_repeats(False, 1200)[2][:21], "about 120,000 answers"),
+]
+
+
 # -- whether answers follow from the rows
 
 
@@ -1004,6 +1057,10 @@ def test_questions_about_skill_by_hand():
 
 def test_results_by_hand():
     expect_answers(RESULTS)
+
+
+def test_repeated_answers_and_turned_labels_by_hand():
+    expect_answers(REPEATS)
 
 
 def test_questions_about_the_order_of_rows_by_hand():

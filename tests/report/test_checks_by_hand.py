@@ -1222,6 +1222,20 @@ def number_draws(rows, membership, people=None, picked=None):
         return _drift._number_draws(records, membership, 10 + np.arange(len(rows)))
 
 
+def pass_to_drift():
+    """Return what a test of drift is passed on with, of targets of any number."""
+    seen = []
+    parts = {"_test_drift": lambda *given, **settings: seen.append((given, settings)) or "found"}
+    records = Records(np.zeros((4, 1)), np.arange(8.0).reshape(4, 2))
+    with mock.patch.multiple(_drift, **parts):
+        found = _drift.drift_test(MODEL, records, [1, 0, 1, 0], n_splits=3, random_state=5)
+    ((model, given, inside), settings) = seen[0]
+    return found, model is MODEL, given is records, inside, settings
+
+
+MODEL = Ridge()
+
+
 def ask_drift(pvalue=0.5, loss_auc=0.5, model=None, error=None, warns=False):
     """Return what is said of a drift, and what the test was given."""
     found = _drift.DriftResult(2.6 if warns else 0.0, pvalue, 0.625, loss_auc, 5, 1200)
@@ -1323,6 +1337,13 @@ OF_DRIFT = [
     (lambda: number_draws([1, 2, 2], [1, 0, 1]), [0, 1, 2]),
     (lambda: number_draws([1, 2, 3], [1, 0, 1], list("aba")), [0, 1, 0]),
     (lambda: number_draws([1, 2, 2], [1, 0, 0], picked=[0, 1]), [10, 11, -1]),
+    (
+        pass_to_drift,
+        (
+            *("found", True, True, [True, False, True, False]),
+            {"n_splits": 3, "fit_params": None, "n_jobs": None, "random_state": 5},
+        ),
+    ),
     (
         lambda: ask_drift(),
         (

@@ -591,6 +591,18 @@ RECORDS = [
         )["found"],
         "Service: AUC 0.5 by a, ratio 120 by b.",
     ),
+    # Where an attack was chosen, its numbers are compared with those of groups alone.
+    (
+        lambda: [
+            _page._list_levels([Route(*rows)])["corrected"][43:-10]
+            for rows in (
+                [row(told=1), row("b", told=0)],
+                [row(), row("b")],
+                [row(told=0), part(told=1)],
+            )
+        ],
+        ["groups", "attacks and groups", "attacks and groups"],
+    ),
     (
         lambda: file_box(evidence="leak"),
         ("candidates", 7, ["reading", "stores", "changes", "notes"]),

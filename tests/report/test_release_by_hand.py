@@ -161,12 +161,83 @@ def withhold(result="release", doubts=(), failed=(), warnings=(), failures=()):
     return found.result, found.reasons, found.conditions
 
 
+Named = namedtuple("Named", "result limits under_conditions remarks not_run")
+
+
+def recommend(*results, why=None, stopped=False, limits=("gap",), gap=("gap",)):
+    """Recommend by a policy that answers in turn; return what is asked of it, and what comes out.
+
+    Each result is a word with the statuses of numbers, and of those under conditions.
+    """
+    asked, answers = [], iter(results)
+
+    def answer(policy, release, numbers, checks, *, conditions, provenance, spoken):
+        asked.append((numbers, checks, spoken))
+        assert (release, conditions, provenance) == ("file", "few", {"origin": 1, "who": "me"})
+        word, own, under = next(answers)
+        own, under = (tuple(NS(status=one) for one in some) for some in (own, under))
+        return Named(word, own, under, ("r0",), None)
+
+    policy = NS(limits={"file": dict.fromkeys(limits, 0.1)}, stand_in=True)
+    parts = {
+        "check_request": lambda *given: policy,
+        "take_audited": lambda report, records: f"audited {records}",
+        "check_structure": lambda *given: NS(checks=f"checks of {given[2]}"),
+        "is_stopped": lambda checks: stopped,
+        "withdraw_passes": lambda checks: f"withdrawn {checks}",
+        "measure_gap": lambda structure: list(gap),
+        "list_measurements": lambda report, release: [f"numbers of {release}"],
+        "describe_audit_origin": lambda report, name: {"origin": 1, "who": name},
+        "recommend": answer,
+        "tell_spoken": lambda report, stand_in, provenance: {"reference models": None},
+        "why_not_undecided": lambda reference, provenance: why,
+        "_withhold": lambda found, *given: found,
+        "describe_stand_in": lambda reference, provenance: ("r1",),
+        "_tell_people": lambda report, found: ("r2",),
+        "_connect": lambda report, found: ("r3",),
+        "_list_attacks_left_out": lambda report, release: ("left",),
+        "replace": lambda found, **changed: found._replace(**changed),
+    }
+    given = {"conditions": "few", "provenance": {"who": "me"}, "policy": "p", "release": "file"}
+    with mock.patch.multiple(_release, **parts):
+        report = NS(checks=0, reference=0)
+        found = _release.recommend_release(report, "model", "records", **given)
+    assert (found.remarks, found.not_run) == (("r0", "r1", "r2", "r3"), ("left",))
+    return [one.status for one in found.limits], asked
+
+
+IS_OPEN, WITH = ["undecided"], "release with conditions"
+ASKED = ["numbers of file", "gap"], "checks of audited records"
+ABLE, UNABLE = {"reference models": None}, {"reference models": "Too weak."}
 LEFT = {"left_out": ["LiRA was left out: slow."]}
 FILE = NS(facts={"reason": None}, notes=["b were not read: x", "c"])
 THREE = outputs([[0.126, 0.25, 0.624], [0.5, 0.25, 0.25]])
 TO_MEASURE = _release.TO_MEASURE
 
 ROWS = [
+    # A release with open numbers needs an attack that could have found something.
+    (lambda: recommend((WITH, IS_OPEN, [])), (IS_OPEN, [(*ASKED, ABLE)])),
+    (
+        lambda: [
+            one[2] for one in recommend((WITH, IS_OPEN, []), ("x", [], []), why="Too weak.")[1]
+        ],
+        [ABLE, UNABLE],
+    ),
+    (lambda: len(recommend((WITH, ["pass"], []), why="Too weak.")[1]), 1),
+    (lambda: len(recommend(("release", IS_OPEN, []), why="Too weak.")[1]), 1),
+    # Under conditions, the numbers that are measured under these are open or not.
+    (lambda: len(recommend((WITH, IS_OPEN, ["pass"]), why="Too weak.")[1]), 1),
+    (
+        lambda: len(recommend((WITH, ["fail"], IS_OPEN), ("x", [], []), why="Too weak.")[1]),
+        2,
+    ),
+    # An audit that was stopped measures no gap, and no check of its records passes.
+    (
+        lambda: recommend(("x", ["pass"], []), stopped=True),
+        (["pass", "missing"], [(ASKED[0][:1], f"withdrawn {ASKED[1]}", ABLE)]),
+    ),
+    (lambda: recommend(("x", [], []), stopped=True, limits=["auc"])[0], []),
+    (lambda: recommend(("x", [], []), stopped=True, gap=())[0], []),
     # From the smallest change to the largest, of answers that say more.
     (
         lambda: list_changes(THREE),

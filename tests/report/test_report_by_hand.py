@@ -285,6 +285,13 @@ ANSWERS = {
             ),
             "As a service, the groups of sex do not differ more than chance explains (p ≤ 0.01).",
         ),
+        # No p-value of nine permutations is below a tenth.
+        (
+            lambda: _page._describe_group_test(
+                dict(scope="sex", pvalue=0.1, reject=False, n_permutations=9)
+            )[-10:],
+            "(p \u2264 0.1).",
+        ),
         (
             lambda: _page._write_repeating_call(
                 dict(n_shadows=16, group=None, fprs=(0.01,), confidence_level=0.95),

@@ -159,6 +159,23 @@ BOTH_LEAK = route(way=FILE), route()
 ROWS = [
     # A leak of all records, by members that are recognized, or by ranks.
     (lambda: leak(route(row())), f"{RANKS} There are {FEW}"),
+    # Of people nobody, some, and all but a few.
+    *(
+        (
+            lambda estimate=estimate, fpr=fpr, base=base: _screen._count_both(
+                rate(estimate=estimate, fpr=fpr), base
+            ),
+            f"{n} of {base:,} members, and {m} of {base:,} others are taken for one",
+        )
+        for estimate, fpr, base, n, m in (
+            (0.0, 0.01, 100, "0", "1"),
+            (0.004, 0.0, 100, "fewer than 1", "0"),
+            (0.999, 0.5, 100, "more than 99", "50"),
+            (1.0, 0.002, 1000, "1,000", "2"),
+        )
+    ),
+    (lambda: _screen._write_ranks(route(), row(estimate=1.0))[-17:], "100 of 100 times."),
+    (lambda: _screen._write_ranks(route(), None)[-24:], "non-member of 100 times."),
     (lambda: leak(route(row(), way=FILE), route(level="none")), f"{OF_FILE} There are {FEW}"),
     (
         lambda: leak(route(row(), rate(estimate=0.5, fpr=0.01))),

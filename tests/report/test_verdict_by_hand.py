@@ -259,6 +259,11 @@ ROWS = [
         lambda: _verdict._count_intervals(grounds(row(), part(low=0.5))).partition("group, ")[2],
         "1 lies above 0.5, where about 0.1 would by chance.",
     ),
+    (lambda: _verdict._tell_best(grounds(row(), row("b", estimate=0.8)))[-4:], "by b"),
+    (
+        lambda: _verdict._tell_best(grounds(row(), row("b", estimate=0.8)))[:22],
+        "the highest AUC is 0.8",
+    ),
     (lambda: _verdict._tell_best(grounds(row(told=1), row("b", estimate=0.8)))[:11], "the AUC is "),
     # Members below the others, over all records or in a group.
     (
