@@ -168,6 +168,20 @@ def get_without(fold, other, members, kept=None):
     return _stack_models.StackCandidates._get_without(stacks, fold, other), stacks._pairs
 
 
+def share_beaten(values, gamma=1.0, reference=(1.0, 2.0, 2.0 + 1e-13, 5.0)):
+    ratio = NS(gamma=gamma, population=None if reference is None else array(reference))
+    return _rmia.ModelLikelihoodRatio._finish(ratio, array(values))
+
+
+def choose_criterion(criterion, target_fpr):
+    return RMIA._choose_criterion(NS(criterion=criterion, target_fpr=target_fpr))
+
+
+def check_population(judged, online=True):
+    attack = NS(online=online, population=judged, _can_judge=array)
+    return tell_refusal(lambda: RMIA._check_population(attack))
+
+
 ONE_OF_FOUR, HERE = np.tile([True, False, False, False], 2), np.ones((3, 2))
 
 
@@ -926,6 +940,34 @@ ANSWERS = {
             "sampler must return one point for each record; it returned 3 for 2.",
         ),
         (lambda: can_judge([True, True, False], [True, False, False]), [True, False, False]),
+    ],
+    _rmia.ModelLikelihoodRatio: [
+        # Of four ratios, half of those that tie are beaten; beyond the ends it comes near 0 and 1.
+        (
+            lambda: share_beaten([1.0, 2.0, 5.0, 1.5, 4.0]),
+            [1 / 8, 4 / 8, 7 / 8, 2.5 / 8, 6 / 8],
+        ),
+        (
+            lambda: share_beaten([0.0, -1.0, 6.0, 7.0]),
+            [np.exp(-1) / 8, np.exp(-2) / 8, 1 - np.exp(-1) / 8, 1 - np.exp(-2) / 8],
+        ),
+        (lambda: share_beaten([3.0], gamma=np.e), [4 / 8]),
+        (lambda: share_beaten([3.0], reference=None), [3.0]),
+        (lambda: choose_criterion("auto", None), "auto"),
+        (lambda: choose_criterion("auto", 0.2), 0.2),
+        (lambda: choose_criterion("auto", 0.001), 0.01),
+        (lambda: choose_criterion("roc_auc", 0.2), "roc_auc"),
+        (lambda: check_population([True, True]), None),
+        (
+            lambda: check_population([True, False, False]),
+            "population must hold records that have an IN shadow model; 2 of 3 have none. Choose "
+            "other records of the pool or set online=False.",
+        ),
+        (
+            lambda: check_population([False, True], online=False),
+            "population must hold records that have an OUT shadow model; 1 of 2 have none. Choose "
+            "other records of the pool.",
+        ),
     ],
     # Log odds of 0 stand for equal shares; what is learned of nothing says nothing.
     _stack_models.LogisticStack: [

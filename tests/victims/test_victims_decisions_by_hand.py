@@ -218,6 +218,10 @@ def find_distances(model, y):
     return _stationarity._find_distances(model, array([[0.0], [1.0], [-1.0]]), array(y))
 
 
+def count_documents(shares, expected, rounded=1e-12):
+    return _sufficient_statistics._count_documents(array(shares), expected, rounded)
+
+
 def factor(matrix):
     root = _stationarity._factor_raised(array(matrix))
     return np.abs(root @ root.T - array(matrix)).max() < 1e-6
@@ -874,6 +878,17 @@ ANSWERS = {
         (lambda: choose_weights([[1.0, 1.0]], [4, 4], [-4.0, 1.0]), None),
     ],
     _sufficient_statistics: [
+        # The least number of which all shares are parts, or its multiple next to the expected one.
+        (lambda: count_documents([3 / 7, 4 / 7], 20), 21.0),
+        (lambda: count_documents([3 / 7, 4 / 7], 3), 7.0),
+        (lambda: count_documents([0.5, 0.0, 1 / 3], 100), 102.0),
+        (lambda: count_documents(np.arange(1, 8) / 7, 20), 21.0),
+        (lambda: count_documents(np.arange(1, 9) / 11, 20), 11.0),
+        (lambda: count_documents([2**-0.5], 20), None),
+        (lambda: count_documents([1 / 9973], 20), 9973.0),
+        (lambda: count_documents([1 / 10007], 20), None),
+        (lambda: count_documents([1 / 10007], 1001), 10007.0),
+        (lambda: count_documents([0.3333], 9, 1e-3), 9.0),
         (lambda: _sufficient_statistics._count_by_shares([3 / 7, 4 / 7], 20), 21.0),
         (lambda: _sufficient_statistics._count_by_shares([3 / 7, 4 / 7], 3), 7.0),
         (lambda: _sufficient_statistics._count_by_shares([0.5, 1 / 3], 100), 102.0),
