@@ -1074,3 +1074,45 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+@pytest.mark.parametrize("online", [True, False])
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_ratios_of_models_as_the_victim_are_those_with_the_models_that_remain(online, is_shared):
+    rng = np.random.default_rng(0)
+    logs = rng.normal(size=(2, 6, 5))  # of two queries, six models and five records
+    logs[:, 1:, 4] -= 50  # beside the first model, the others hardly count
+    inside = np.array([[0, 1, 0, 0, 1], [1, 0, 0, 1, 0], [0, 0, 1, 0, 0]], dtype=bool)
+    inside = np.concatenate([inside, ~inside])
+    models, others = array([0, 2, 5]), array([[3, -1, 1, 3, 2], [1, 0, -1, -1, 4], [2, 2, 2, 3, 4]])
+    others = others[:, :1] if is_shared else others
+    law = NS(likelihood=np.exp, log_likelihood=lambda values: values)
+    ratio = _rmia.ModelLikelihoodRatio(law, None, 0.3, online)
+    found = ratio._score_left_out(logs, inside, models, others)
+    assert ratio.least == ((1, 0) if online else (0, 1))
+    for model, gone, scores in zip(models, np.broadcast_to(others, (3, 5)), found, strict=True):
+        for record in range(5):
+            rest = [k for k in range(6) if k not in (model, gone[record])]
+            rest = rest if online else [k for k in rest if not inside[k, record]]
+            mean = np.exp(logs[:, rest, record]).mean(axis=1)
+            mean = mean if online else (1.3 * mean + 0.7) / 2
+            wanted = (logs[:, model, record] - LOG(mean)).mean()
+            assert scores[record] == pytest.approx(wanted, rel=1e-6)
+    # As the victim is compared with all of them.
+    target = ratio.score(logs[:, 0], logs, inside, ~inside)
+    chosen = np.ones((6, 5)) if online else ~inside
+    mean = (np.exp(logs) * chosen).sum(axis=1) / chosen.sum(axis=0)
+    mean = mean if online else (1.3 * mean + 0.7) / 2
+    np.testing.assert_allclose(target, (logs[:, 0] - LOG(mean)).mean(axis=0))
+
+
+def test_means_of_probabilities_that_underflow_are_those_of_their_logs():
+    logs = array([[[-900.0, 0.0], [-901.0, -1.0], [-950.0, -2.0]]])
+    law = NS(likelihood=np.exp, log_likelihood=lambda values: values)
+    found = _rmia._log_mean_likelihood(law, logs)
+    of_first = -900 + LOG((1 + np.exp(-1) + np.exp(-50)) / 3)
+    np.testing.assert_allclose(found, [[of_first, LOG((1 + np.exp(-1) + np.exp(-2)) / 3)]])
+    chosen = array([[0, 1], [1, 0], [1, 1]], dtype=bool)
+    found = _rmia._log_mean_likelihood(law, logs, chosen)
+    of_first = -901 + LOG((1 + np.exp(-49)) / 2)
+    np.testing.assert_allclose(found, [[of_first, LOG((1 + np.exp(-2)) / 2)]])
