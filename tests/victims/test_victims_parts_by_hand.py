@@ -43,6 +43,7 @@ from skmia.victims import (
     _recovered,
     _state,
     _training_function,
+    _tree_leaves,
 )
 from skmia.victims._node_equations import boosters, cart
 
@@ -123,6 +124,11 @@ def answer_by_function(values, kind="logits", n_classes=2):
 def list_items(value):
     part = _state.ModelPart(value, "model", None, None)
     return [(one.path, one.value) for one in _state._iter_items(part)]
+
+
+def list_parts(value):
+    part = _state.ModelPart(value, "model", None, None)
+    return [(one.path, one.value) for one in _state.iter_parts(part)]
 
 
 dots = "\N{HORIZONTAL ELLIPSIS}"
@@ -675,7 +681,53 @@ ANSWERS = {
         (lambda: list_items({"a": 0, "b": 1}), [("model.keys()", ["a", "b"])]),
         (lambda: len(list_items({"a": True, "b": 1})), 2),
         (lambda: len(list_items({3: 0, "b": 1})), 2),
+        # The name of a step is no part of its path, in which what follows keeps its place.
+        (lambda: list_parts(("scale", 5, [1])), [("model", 5), ("model[2]", [1])]),
+        (lambda: list_parts(("scale", 5)), [("model", 5)]),
+        (lambda: list_parts(("scale",)), [("model[0]", "scale")]),
+        (lambda: list_parts((4, "scale")), [("model[0]", 4), ("model[1]", "scale")]),
+        (lambda: list_parts(["a", 5]), [("model[0]", "a"), ("model[1]", 5)]),
+        (lambda: list_parts({3: "a"}), [("model[3]", "a")]),
+        (
+            lambda: list_parts(array([["a", None], [2, "b"]], dtype=object)),
+            [("model[0]", "a"), ("model[1]", None), ("model[2]", 2), ("model[3]", "b")],
+        ),
+        (
+            lambda: list_parts(array([(1, 0.5)], dtype=[("k", int), ("v", float)])),
+            [("model['k']", [1]), ("model['v']", [0.5])],
+        ),
+        (
+            lambda: list_parts(pd.DataFrame([[1, 2]], columns=["a", "a"])),
+            [("model['a']", [1]), ("model['a']", [2])],
+        ),
+        # Of a generator, the words by which it can be recognized.
+        (
+            lambda: list_parts(np.random.RandomState(3)),
+            [("model", np.random.RandomState(3).get_state()[1][:4].tolist())],
+        ),
+        (
+            lambda: list_parts(np.random.default_rng(3)),
+            [("model", [*np.random.default_rng(3).bit_generator.state["state"].values()][:1])],
+        ),
+        # Four bins, of which one is for missing values, have two edges.
+        (
+            lambda: [
+                (one.path, one.name)
+                for one in _state._iter_edges(
+                    _state.ModelPart([[0.5, 1.0], [0.5], [0.5, 1.0, 2.0]], "x", "edges"), 4
+                )
+            ],
+            [("x[0]", "edges"), ("x[1]", "bin_midpoints"), ("x[2]", "edges")],
+        ),
         (lambda: len(list_items({"a": 0.5, "b": 1})), 2),
+    ],
+    _tree_leaves: [
+        (lambda: _tree_leaves._keep_counts([3.0, 0.0]), [3.0, 0.0]),
+        (lambda: _tree_leaves._keep_counts([0.0, 0.0]), None),
+        (lambda: _tree_leaves._keep_counts([3.0, 0.5]), None),
+        (lambda: _tree_leaves._keep_counts([]), None),
+        (lambda: _tree_leaves._as_columns(array([[[1, 2]], [[3, 4]]])), [[1, 3], [2, 4]]),
+        (lambda: _tree_leaves._as_columns(array([5, 6])), [[5, 6]]),
     ],
     _training_function: [
         (lambda: answer_by_function([0.5, -1.0]), [[0.0, 0.5], [0.0, -1.0]]),
