@@ -229,6 +229,40 @@ REPLACED = [[5.0, 9.5], [1.0, 2.0], [8.5, 4.0]]
 STEP = -(0.4 * 18 - 3 * 4) / (0.24 * 18 + 0.5)
 LOG = np.log
 FIRST = 1 / (1 + np.exp(1) + np.exp(2))
+
+
+def refuse_xgboost(objective="binary:logistic", drops=(1, 1), n_parallel="1", **settings):
+    """Say why a booster without trees gives no equations; its kind and method are settings too."""
+    kind, method = settings.pop("kind", "gbtree"), settings.pop("method", None)
+    stored = {"trees": [], "weight_drop": drops}
+    stored["gbtree_model_param"] = {"num_parallel_tree": n_parallel}
+    learner = {
+        "gradient_booster": {"name": kind, "model": stored},
+        "objective": {"name": objective},
+    }
+    settings = {"eta": "0.3", "lambda": "1"} | settings
+    before = boosters.load_booster
+    boosters.load_booster = lambda model: (learner, settings)
+    try:
+        return boosters.why_no_xgboost_equations(NS(get_params=lambda: {"sampling_method": method}))
+    finally:
+        boosters.load_booster = before
+
+
+def refuse_lightgbm(objective="binary sigmoid:1", text=None, **settings):
+    plain = {"boosting": "gbdt", "data_sample_strategy": "bagging"}
+    text = lightgbm([1.0, 3.0], TWO, TWO) if text is None else text
+    text.settings.update(plain | settings)
+    text.header["objective"] = objective
+    before = boosters.load_lightgbm
+    boosters.load_lightgbm = lambda model: text
+    try:
+        return boosters.why_no_lightgbm_equations(None)
+    finally:
+        boosters.load_lightgbm = before
+
+
+CHANGED = "{} changes its equations in a way that is not known"
 TWO, OF_NUMBERS = [4.0, 6.0], "regression"
 BALANCED = [10 / 12, 10 / 8]
 
@@ -761,6 +795,59 @@ ANSWERS = {
         (lambda: is_newton(monotone={"0": 0, "1": 1}), False),
         (lambda: is_newton(shrink=0.1), False),
         (lambda: is_newton(scale=2), False),
+        (lambda: refuse_xgboost(), None),
+        (lambda: refuse_xgboost("multi:softprob", alpha="0", max_delta_step="0"), None),
+        (
+            lambda: refuse_xgboost(kind="dart"),
+            "its booster is 'dart', and only 'gbtree' is supported",
+        ),
+        (
+            lambda: refuse_xgboost("count:poisson"),
+            "its objective is 'count:poisson', and only binary:logistic, multi:softmax, "
+            "multi:softprob, reg:squarederror are supported",
+        ),
+        (lambda: refuse_xgboost(alpha="0.5"), CHANGED.format("alpha=0.5")),
+        (lambda: refuse_xgboost(max_delta_step="1"), CHANGED.format("max_delta_step=1")),
+        (
+            lambda: refuse_xgboost(subsample="0.5", method="gradient_based"),
+            "it draws rows by their gradients, and does not store with what chances",
+        ),
+        (lambda: refuse_xgboost(subsample="0.5", method="uniform"), None),
+        (lambda: refuse_xgboost(method="gradient_based"), None),
+        (lambda: refuse_xgboost(drops=[1, 0.5]), CHANGED.format("rate_drop or one_drop")),
+        (lambda: refuse_xgboost(n_parallel="2"), "it grows several trees in each round"),
+        (lambda: refuse_lightgbm(), None),
+        (lambda: refuse_lightgbm("multiclass num_class:3"), None),
+        (lambda: refuse_lightgbm(OF_NUMBERS, boosting="gbrt"), None),
+        (
+            lambda: refuse_lightgbm("poisson"),
+            "its objective is 'poisson', and its gradients are not supported",
+        ),
+        (
+            lambda: refuse_lightgbm(boosting="dart"),
+            "its boosting is 'dart', and only 'gbdt' on all rows is supported",
+        ),
+        (
+            lambda: refuse_lightgbm(data_sample_strategy="goss"),
+            "its boosting is 'goss', and only 'gbdt' on all rows is supported",
+        ),
+        (lambda: refuse_lightgbm(lambda_l1="0.1"), CHANGED.format("lambda_l1=0.1")),
+        (lambda: refuse_lightgbm(path_smooth="0"), None),
+        (
+            lambda: refuse_lightgbm(neg_bagging_fraction="0.5", bagging_freq="1"),
+            "neg_bagging_fraction=0.5 leaves out other shares of each class",
+        ),
+        (lambda: refuse_lightgbm(neg_bagging_fraction="0.5", bagging_freq="0"), None),
+        (lambda: refuse_lightgbm(pos_bagging_fraction="1", bagging_freq="1"), None),
+        (lambda: refuse_lightgbm(monotone_constraints="1,0"), boosters.MONOTONIC),
+        (
+            lambda: refuse_lightgbm(text=find_in_loss(scale_pos_weight="2")[1]),
+            None,
+        ),
+        (
+            lambda: refuse_lightgbm(text=find_in_loss(scale_pos_weight="2.5")[1]),
+            boosters.WEIGHTED,
+        ),
         # 10 rows with a sum of weights 6 + 3 * 4: hessians of .24 each, and the Newton step.
         (lambda: count_weighted(0.0), 0.0),
         (lambda: count_weighted(0.24 * 18, condition=0.1 * STEP), 10.0),
