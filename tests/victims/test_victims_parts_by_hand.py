@@ -10,9 +10,12 @@ from numpy import array
 from scipy.special import expit, logit
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
     StackingClassifier,
 )
 from sklearn.linear_model import (
@@ -27,7 +30,7 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 from skmia import Outputs, Records
 from skmia.victims import (
@@ -41,6 +44,7 @@ from skmia.victims import (
     _onnx_labels,
     _queried_thresholds,
     _recovered,
+    _split_thresholds,
     _state,
     _training_function,
     _tree_leaves,
@@ -262,6 +266,54 @@ def refuse_lightgbm(objective="binary sigmoid:1", text=None, **settings):
         boosters.load_lightgbm = before
 
 
+def refuse_splits(kind, method=None, name="gbtree", trees=(), border="GreedyLogSum", **stored):
+    """Say why a booster of another package has no splits on numbers."""
+    learner = {"gradient_booster": {"name": name, "model": {"trees": trees}}}
+    options = {"float_features_binarization": {"border_type": border}}
+    stored["model_info"] = {"params": {"data_processing_options": options}}
+    parts = {"load_booster": (learner, {}), "load_lightgbm": NS(trees=trees)}
+    parts["load_catboost"] = stored
+    before = {part: getattr(_split_thresholds, part) for part in parts}
+    for part, value in parts.items():
+        setattr(_split_thresholds, part, lambda model, value=value: value)
+    try:
+        model = NS(get_params=lambda: {"tree_method": method})
+        return getattr(_split_thresholds, f"why_no_{kind}_splits")(model)
+    finally:
+        for part, function in before.items():
+            setattr(_split_thresholds, part, function)
+
+
+def grown(*of_category):
+    """Return a tree of XGBoost with a split of each kind, and leaves."""
+    n = len(of_category)
+    return {"left_children": [1] * n + [-1], "split_type": [*map(int, of_category), 0]}
+
+
+def isolate(n_rows=20, weights=None, in_root=10):
+    tree = NS(tree_=NS(n_node_samples=array([in_root])))
+    model = NS(_n_samples=n_rows, _max_samples=10, _sample_weight=weights, estimators_=[tree])
+    return cart.why_not_isolated(model)
+
+
+def refuse_bag(**fields):
+    plain = {"estimators_": [GROWN], "bootstrap": True, "max_samples": 1.0}
+    return cart.why_not_bagged(NS(**plain | fields))
+
+
+def hold(*estimators):
+    model = BaggingClassifier()
+    model.estimators_ = [*estimators]
+    return model
+
+
+def oblivious(*kinds):
+    return [{"splits": [{"split_type": kind} for kind in kinds]}, {"splits": None}]
+
+
+GROWN = DecisionTreeClassifier(random_state=0).fit(X, y)
+ABSOLUTE = DecisionTreeRegressor(criterion="absolute_error").fit(X, y)
+ONE_SPLIT = array([0.5])
 CHANGED = "{} changes its equations in a way that is not known"
 TWO, OF_NUMBERS = [4.0, 6.0], "regression"
 BALANCED = [10 / 12, 10 / 8]
@@ -540,7 +592,100 @@ ANSWERS = {
         (lambda: _recovered.count_coefficients_of_answers(LinearRegression(), 5, 4), 6),
         (lambda: _recovered.count_coefficients_of_answers(Ridge(fit_intercept=False), 5, 4), 5),
     ],
+    _split_thresholds: [
+        (lambda: refuse_splits("xgboost", trees=[grown(False)]), None),
+        (lambda: refuse_splits("xgboost", trees=[grown(True), grown(True, False)]), None),
+        (lambda: refuse_splits("xgboost", trees=[grown(True)]), _split_thresholds._CATEGORIES),
+        (lambda: refuse_splits("xgboost", trees=[grown()]), None),
+        (lambda: refuse_splits("xgboost", "hist", trees=[grown(False)]), None),
+        (lambda: refuse_splits("xgboost", "auto", trees=[grown(False)]), None),
+        (
+            lambda: refuse_splits("xgboost", "exact"),
+            "tree_method='exact' makes thresholds in a way that is not known",
+        ),
+        (
+            lambda: refuse_splits("xgboost", name="gblinear"),
+            "its booster is 'gblinear', and only 'gbtree' is known",
+        ),
+        (lambda: refuse_splits("lightgbm", trees=[{"num_cat": 0, "threshold": ONE_SPLIT}]), None),
+        (
+            lambda: refuse_splits("lightgbm", trees=[{"num_cat": 1, "threshold": ONE_SPLIT}]),
+            _split_thresholds._CATEGORIES,
+        ),
+        (lambda: refuse_splits("lightgbm", trees=[{"num_cat": 0, "threshold": []}]), None),
+        (
+            lambda: refuse_splits(
+                "lightgbm",
+                trees=[{"num_cat": k, "threshold": ONE_SPLIT} for k in (1, 0)],
+            ),
+            None,
+        ),
+        (lambda: refuse_splits("catboost"), "its grow_policy is not 'SymmetricTree'"),
+        (lambda: refuse_splits("catboost", oblivious_trees=oblivious("FloatFeature")), None),
+        (
+            lambda: refuse_splits(
+                "catboost", oblivious_trees=oblivious("FloatFeature", "OnlineCtr")
+            ),
+            _split_thresholds._TARGETS,
+        ),
+        (
+            lambda: refuse_splits(
+                "catboost", border="Uniform", oblivious_trees=oblivious("FloatFeature")
+            ),
+            _split_thresholds._UNIFORM,
+        ),
+        (lambda: _split_thresholds.why_not_trees(GROWN), None),
+        (lambda: _split_thresholds.why_not_trees(ExtraTreesClassifier()), _split_thresholds._DRAWN),
+        (
+            lambda: _split_thresholds.why_not_trees(DecisionTreeClassifier(splitter="random")),
+            _split_thresholds._DRAWN,
+        ),
+        (lambda: _split_thresholds.why_not_trees(RandomForestClassifier()), None),
+        (
+            lambda: _split_thresholds.why_not_trees(RandomForestClassifier(max_samples=9)),
+            "max_samples=9 leaves open of how many rows its samples are",
+        ),
+        (lambda: _split_thresholds.why_not_trees(RandomForestClassifier(max_samples=0.9)), None),
+        (
+            lambda: _split_thresholds.why_not_trees(
+                RandomForestClassifier(bootstrap=False, max_samples=9)
+            ),
+            None,
+        ),
+        (lambda: _split_thresholds.why_not_trees(hold(GROWN, GROWN)), None),
+        (
+            lambda: _split_thresholds.why_not_trees(hold(GROWN, Ridge())),
+            "it holds a Ridge, and only decision trees are known",
+        ),
+        (
+            lambda: _split_thresholds.why_not_trees(hold(GROWN, ExtraTreeClassifier())),
+            _split_thresholds._DRAWN,
+        ),
+    ],
     cart: [
+        (isolate, None),
+        (lambda: isolate(weights=array([1.0, 2.0])), cart.WEIGHTED),
+        (lambda: isolate(in_root=11), cart.WEIGHTED),
+        (
+            lambda: [isolate(n_rows=n, in_root=k) for n, k in ((None, 10), (20, 0))],
+            ["it does not store the numbers of rows of its nodes, and has no other equations"] * 2,
+        ),
+        (refuse_bag, None),
+        (
+            lambda: refuse_bag(estimators_=[GROWN, Ridge()]),
+            "it holds a Ridge, and only decision trees are known",
+        ),
+        (
+            lambda: refuse_bag(estimators_=[GROWN, ABSOLUTE]),
+            "criterion='absolute_error' does not store means and variances",
+        ),
+        (lambda: refuse_bag(max_samples=3), cart._SIZED.format(3)),
+        (lambda: refuse_bag(max_samples=3, _n_samples=7, _sample_weight=None), None),
+        (lambda: refuse_bag(_n_samples=2, _sample_weight=array([1.0, 2.0])), None),
+        (
+            lambda: refuse_bag(_n_samples=2, _sample_weight=array([1.0, 2.0]), bootstrap=False),
+            cart.WEIGHTED,
+        ),
         (lambda: describe_sample(0, 9), (False, 1.0, 1.0, 0.0, 0.0)),
         (lambda: describe_sample(20, 10), (True, 2.0, 1 - 0.9**20, 0.9**20 / (1 - 0.9**20), 0.5)),
         (lambda: describe_sample(4, 10, replaces=False), (True, 0.4, 0.4, 1.5, 1.5)),
