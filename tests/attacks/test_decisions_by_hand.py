@@ -11,6 +11,7 @@ from numpy import array
 from scipy import sparse
 from scipy.stats import norm, t
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
@@ -166,6 +167,48 @@ def get_without(fold, other, members, kept=None):
         _fit=lambda kinds, rest: {kinds[0]: rest.tolist()},
     )
     return _stack_models.StackCandidates._get_without(stacks, fold, other), stacks._pairs
+
+
+PARTS_INSIDE = [
+    NS(path=path, model=path or "whole", value=k) for k, path in enumerate(["", "a", "b"])
+]
+
+
+def look_inside(error=None):
+    """Look inside a victim with models at a and b, where the second may fail."""
+    fitted = []
+
+    def iterate(*given):
+        yield from PARTS_INSIDE[:2]
+        if error is not None:
+            raise error
+        yield PARTS_INSIDE[2]
+
+    attack = NS(victim=None, left_out_={})
+    attack._fit_inner = lambda inner, is_first: fitted.append((inner.path, is_first))
+    parts = {"iter_inner_models": iterate, "find_model": lambda model: ("whole", None)}
+    parts["_starts_region"] = lambda inner, regions: True
+    before = {name: getattr(_released_model, name) for name in parts}
+    vars(_released_model).update(parts)
+    try:
+        _released_model.ReleasedModelAttack._look_inside(attack, Records(np.zeros((2, 1)), [0, 1]))
+    finally:
+        vars(_released_model).update(before)
+    return fitted, attack.left_out_
+
+
+def wrap_inner(path):
+    evidence = NS(path=path, spread=lambda inner, n, attack, alone: [float(inner.value), n])
+    return _released_model.InnerAttack(NS(offset_=3.0), evidence, None)
+
+
+def score_inside(path):
+    before = _released_model.iter_inner_models
+    _released_model.iter_inner_models = lambda victim, X, y, only: PARTS_INSIDE
+    try:
+        return wrap_inner(path).score_samples(Records(np.zeros((7, 1)), np.zeros(7)))
+    finally:
+        _released_model.iter_inner_models = before
 
 
 def share_beaten(values, gamma=1.0, reference=(1.0, 2.0, 2.0 + 1e-13, 5.0)):
@@ -687,6 +730,25 @@ ANSWERS = {
         ),
     ],
     _released_model: [
+        (lambda: "alpha" in _released_model._list_parameters(Ridge()), True),
+        (lambda: _released_model._list_parameters(NS(get_params=len)), set()),
+        # Models inside, of which the victim itself and its last step are read elsewhere.
+        (look_inside, ([("a", True), ("b", True)], {})),
+        (
+            lambda: look_inside(ValueError("A step\n  refuses.")),
+            ([("a", True)], {"models inside": "A step refuses."}),
+        ),
+        (lambda: look_inside(TypeError("No."))[1], {"models inside": "No."}),
+        (lambda: tell_refusal(lambda: look_inside(NotFittedError("Fit it."))), "Fit it."),
+        (lambda: tell_refusal(lambda: look_inside(KeyError("other"))), "'other'"),
+        (lambda: score_inside("b"), [2.0, 7]),
+        (lambda: tell_refusal(lambda: score_inside("c")), "The victim has no model at c."),
+        (
+            lambda: hasattr(_released_model.InnerAttack.__new__(_released_model.InnerAttack), "x"),
+            False,
+        ),
+        (lambda: hasattr(wrap_inner("b"), "__deepcopy__"), False),
+        (lambda: wrap_inner("b").offset_, 3.0),
         (lambda: _released_model._list_readable(make_pipeline(Ridge())), []),
         (lambda: _released_model._list_readable(NS(best_estimator_=1)), []),
         (lambda: _released_model._from_sample(array([0.0, LOG(3)]), 1.0), [0.0, LOG(3)]),
