@@ -18,7 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from skmia import Records
+from skmia import Outputs, Records
 from skmia.attacks import (
     RMIA,
     AttributeInferenceAttack,
@@ -167,6 +167,29 @@ def get_without(fold, other, members, kept=None):
         _fit=lambda kinds, rest: {kinds[0]: rest.tolist()},
     )
     return _stack_models.StackCandidates._get_without(stacks, fold, other), stacks._pairs
+
+
+def learn_rates(n_models):
+    """Learn of five records that none of the models has."""
+    scores = np.random.default_rng(0).normal(size=(n_models, 5))
+    blocks = [(slice(0, 5), scores, np.ones(scores.shape, bool), np.zeros(scores.shape, bool))]
+    attack = NS(_list_blocks=lambda records: blocks, target_fpr=None)
+    equal_rates.EqualRateAttack._learn(attack, None)
+    return attack._offset
+
+
+def draw_records():
+    """Draw two of three records, in their order, whatever this order is."""
+    before, equal_rates._MOST_RECORDS = equal_rates._MOST_RECORDS, 2
+    try:
+        records = Records(np.arange(3.0)[:, None], np.zeros(3))
+        drawn, whole = equal_rates._draw_records(records), equal_rates._draw_records(records[:2])
+        other = equal_rates._draw_records(records[[2, 1, 0]])
+    finally:
+        equal_rates._MOST_RECORDS = before
+    assert len(whole) == len(other) == 2 and other.X[0] > other.X[1]
+    assert sorted(other.X.ravel()) == sorted(drawn.X.ravel())
+    return bool(drawn.X[0] < drawn.X[1])
 
 
 PARTS_INSIDE = [
@@ -483,6 +506,8 @@ def draw_range(n_samples, fields=(), length=2):
     def sample(records, rng):
         drawn.append(rng.randint(10**6))
         more = {name: np.zeros(length) for name in fields}
+        if "outputs" in more:
+            more["outputs"] = Outputs(np.full((length, 2), 0.5), [0, 1])
         return Records(np.zeros((length, 1)), np.zeros(length), **more)
 
     attack = NS(sampler=sample, _seed=0, n_samples=n_samples, attack_="attack")
@@ -839,6 +864,13 @@ ANSWERS = {
         (lambda: choose_confidence(5, np.eye(5, 4)), (0.5, [], [])),
     ],
     equal_rates: [
+        (
+            lambda: tell_refusal(lambda: learn_rates(3)),
+            "No record has enough shadow models that were not trained on it to say how its score "
+            "varies; use a larger pool.",
+        ),
+        (lambda: learn_rates(4), 0.0),
+        (draw_records, True),
         (lambda: judge_blocks([3, 2, 4]), [True, False, False]),
         (lambda: judge_blocks([4, 3, 4]), [True, True, False]),
         (lambda: choose_models(5), [0, 1, 2, 3, 4]),
@@ -997,6 +1029,7 @@ ANSWERS = {
     ranges: [
         (lambda: draw_range(3), ([("attack", [])] * 3, 3)),
         (lambda: draw_range(1, ["other"])[0], [("attack", ["other"])]),
+        (lambda: draw_range(1, ["outputs", "other"])[0], [("attack", ["other"])]),  # of centers
         (
             lambda: tell_refusal(lambda: draw_range(1, length=3)),
             "sampler must return one point for each record; it returned 3 for 2.",
