@@ -1371,3 +1371,38 @@ def test_errors_of_coefficients_spread_the_gradients(has_steps):
         wanted[:2] += 2 / 4 * model.coef_[0] ** 2
     np.testing.assert_allclose(found[:3], wanted, rtol=1e-6)
     assert found[-1] == 0 and len(found) == 4
+
+
+def test_answers_become_as_many_numbers_of_unit_noise_as_coefficients():
+    rng = np.random.default_rng(0)
+    n, n_classes = 12, 3
+    rows = np.column_stack([rng.normal(size=(n, 2)) * [1, 50], np.zeros(n)])
+    densities = NS(X=rows, expand=lambda X: X, n_classes=n_classes)
+    logs, first = rng.normal(size=(n, n_classes)), np.arange(n) % n_classes
+    precision = rng.uniform(1, 9, size=(n, n_classes))
+    precision[np.arange(n), first] = 0
+    precision[0] = 0  # says nothing
+    answers = _class_densities._LogOdds(logs, first, precision)
+    pushes, condition, error = _class_densities._project(densities, answers)
+
+    # Each answer is the log odds of a class against the first one of the record, over its noise.
+    size = np.sqrt(np.mean(rows**2, axis=0))
+    features = np.column_stack([rows / np.where(size > 0, size, 1), np.ones(n)])
+    design, given, turned = [], [], []
+    for row, other in zip(*np.nonzero(precision), strict=True):
+        scale = np.sqrt(precision[row, other])
+        against = np.zeros((n_classes, 4))
+        against[other], against[first[row]] = features[row] * scale, -features[row] * scale
+        design.append(against[1:].ravel())
+        given.append(scale * (logs[row, other] - logs[row, first[row]]))
+        turned.append(pushes[other][row] / scale)
+    design, given, turned = np.array(design), np.array(given), np.array(turned)
+    assert design.shape == (22, 8) and turned.shape == (22, 6)  # a column is 0 for two classes
+    np.testing.assert_allclose(turned.T @ turned, np.eye(6), atol=1e-12)
+    np.testing.assert_allclose(turned @ (turned.T @ design), design, atol=1e-12)
+    np.testing.assert_allclose(sum(pushes), 0, atol=1e-12)
+    told = sum(push.T @ one for push, one in zip(pushes, logs.T, strict=True))
+    np.testing.assert_allclose(told, turned.T @ given)
+    sizes = np.linalg.svd(design, compute_uv=False)
+    assert condition == pytest.approx(sizes[0] / sizes[5])
+    assert error == pytest.approx(np.linalg.norm(given - turned @ (turned.T @ given)) / 4)
