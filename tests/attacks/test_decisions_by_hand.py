@@ -286,29 +286,6 @@ def describe_classes(values, labels):
     return white_box.FisherRaoAttack._describe(attack, array(values), array(labels), False)
 
 
-def walk_to_end(confidence):
-    walk = NS(confidence=array([[0.9, 0.9, 0.9], [0.5, 0.7, 0.4], [0.3, 0.8, 0.2]]))
-    return _transferred_query.end(walk, confidence)
-
-
-def choose_confidence(n_models, membership):
-    """Choose by records of which some were members of each of the victims."""
-    inside = array(membership, dtype=bool)
-    tried, settled = [], []
-
-    def attempt(records, victim, others, chosen):
-        tried.append((victim, others.tolist(), len(records), chosen.shape))
-        return [records.X[:, 0] > 0, records.X[:, 0] > 1]
-
-    pool = NS(estimators_=[None] * n_models, membership=lambda records: inside[:, records.y].T)
-    attack = NS(
-        pool_=pool, _fewest=2, _try=attempt, _settle=lambda rates: settled.append(rates.tolist())
-    )
-    records = Records(array([[0.0], [1.0], [2.0], [3.0]]), [0, 1, 2, 3])
-    _transferred_query.TransferredQueryAttack._choose_confidence(attack, records)
-    return attack.confidence_, tried, settled
-
-
 def judge_blocks(counts, scores=(1.0, 2.0, 3.0)):
     is_out = (np.arange(4)[:, None] < array(counts)).astype(bool)
     attack = NS(
@@ -857,11 +834,6 @@ ANSWERS = {
             ),
             ([[2.0], [6.0]], [2.5**0.5], [True, False]),
         ),
-    ],
-    _transferred_query: [
-        (lambda: walk_to_end(0.5), ([2, 2, 1], [True, False, True])),
-        (lambda: walk_to_end(0.6), ([1, 2, 1], [True, False, True])),
-        (lambda: choose_confidence(5, np.eye(5, 4)), (0.5, [], [])),
     ],
     equal_rates: [
         (
