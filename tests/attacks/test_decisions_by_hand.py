@@ -11,13 +11,14 @@ from numpy import array
 from scipy import sparse
 from scipy.stats import norm, t
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from skmia import Records
+from skmia import Outputs, Records
 from skmia.attacks import (
     RMIA,
     AttributeInferenceAttack,
@@ -168,6 +169,85 @@ def get_without(fold, other, members, kept=None):
     return _stack_models.StackCandidates._get_without(stacks, fold, other), stacks._pairs
 
 
+def learn_rates(n_models):
+    """Learn of five records that none of the models has."""
+    scores = np.random.default_rng(0).normal(size=(n_models, 5))
+    blocks = [(slice(0, 5), scores, np.ones(scores.shape, bool), np.zeros(scores.shape, bool))]
+    attack = NS(_list_blocks=lambda records: blocks, target_fpr=None)
+    equal_rates.EqualRateAttack._learn(attack, None)
+    return attack._offset
+
+
+def draw_records():
+    """Draw two of three records, in their order, whatever this order is."""
+    before, equal_rates._MOST_RECORDS = equal_rates._MOST_RECORDS, 2
+    try:
+        records = Records(np.arange(3.0)[:, None], np.zeros(3))
+        drawn, whole = equal_rates._draw_records(records), equal_rates._draw_records(records[:2])
+        other = equal_rates._draw_records(records[[2, 1, 0]])
+    finally:
+        equal_rates._MOST_RECORDS = before
+    assert len(whole) == len(other) == 2 and other.X[0] > other.X[1]
+    assert sorted(other.X.ravel()) == sorted(drawn.X.ravel())
+    return bool(drawn.X[0] < drawn.X[1])
+
+
+PARTS_INSIDE = [
+    NS(path=path, model=path or "whole", value=k) for k, path in enumerate(["", "a", "b"])
+]
+
+
+def look_inside(error=None):
+    """Look inside a victim with models at a and b, where the second may fail."""
+    fitted = []
+
+    def iterate(*given):
+        yield from PARTS_INSIDE[:2]
+        if error is not None:
+            raise error
+        yield PARTS_INSIDE[2]
+
+    attack = NS(victim=None, left_out_={})
+    attack._fit_inner = lambda inner, is_first: fitted.append((inner.path, is_first))
+    parts = {"iter_inner_models": iterate, "find_model": lambda model: ("whole", None)}
+    parts["_starts_region"] = lambda inner, regions: True
+    before = {name: getattr(_released_model, name) for name in parts}
+    vars(_released_model).update(parts)
+    try:
+        _released_model.ReleasedModelAttack._look_inside(attack, Records(np.zeros((2, 1)), [0, 1]))
+    finally:
+        vars(_released_model).update(before)
+    return fitted, attack.left_out_
+
+
+def wrap_inner(path):
+    evidence = NS(path=path, spread=lambda inner, n, attack, alone: [float(inner.value), n])
+    return _released_model.InnerAttack(NS(offset_=3.0), evidence, None)
+
+
+def score_inside(path):
+    before = _released_model.iter_inner_models
+    _released_model.iter_inner_models = lambda victim, X, y, only: PARTS_INSIDE
+    try:
+        return wrap_inner(path).score_samples(Records(np.zeros((7, 1)), np.zeros(7)))
+    finally:
+        _released_model.iter_inner_models = before
+
+
+def share_beaten(values, gamma=1.0, reference=(1.0, 2.0, 2.0 + 1e-13, 5.0)):
+    ratio = NS(gamma=gamma, population=None if reference is None else array(reference))
+    return _rmia.ModelLikelihoodRatio._finish(ratio, array(values))
+
+
+def choose_criterion(criterion, target_fpr):
+    return RMIA._choose_criterion(NS(criterion=criterion, target_fpr=target_fpr))
+
+
+def check_population(judged, online=True):
+    attack = NS(online=online, population=judged, _can_judge=array)
+    return tell_refusal(lambda: RMIA._check_population(attack))
+
+
 ONE_OF_FOUR, HERE = np.tile([True, False, False, False], 2), np.ones((3, 2))
 
 
@@ -204,29 +284,6 @@ def draw_pairs(max_rows, n_in=3, n_out=4):
 def describe_classes(values, labels):
     attack = NS(temperature=1.0, max_iter=5)
     return white_box.FisherRaoAttack._describe(attack, array(values), array(labels), False)
-
-
-def walk_to_end(confidence):
-    walk = NS(confidence=array([[0.9, 0.9, 0.9], [0.5, 0.7, 0.4], [0.3, 0.8, 0.2]]))
-    return _transferred_query.end(walk, confidence)
-
-
-def choose_confidence(n_models, membership):
-    """Choose by records of which some were members of each of the victims."""
-    inside = array(membership, dtype=bool)
-    tried, settled = [], []
-
-    def attempt(records, victim, others, chosen):
-        tried.append((victim, others.tolist(), len(records), chosen.shape))
-        return [records.X[:, 0] > 0, records.X[:, 0] > 1]
-
-    pool = NS(estimators_=[None] * n_models, membership=lambda records: inside[:, records.y].T)
-    attack = NS(
-        pool_=pool, _fewest=2, _try=attempt, _settle=lambda rates: settled.append(rates.tolist())
-    )
-    records = Records(array([[0.0], [1.0], [2.0], [3.0]]), [0, 1, 2, 3])
-    _transferred_query.TransferredQueryAttack._choose_confidence(attack, records)
-    return attack.confidence_, tried, settled
 
 
 def judge_blocks(counts, scores=(1.0, 2.0, 3.0)):
@@ -426,6 +483,8 @@ def draw_range(n_samples, fields=(), length=2):
     def sample(records, rng):
         drawn.append(rng.randint(10**6))
         more = {name: np.zeros(length) for name in fields}
+        if "outputs" in more:
+            more["outputs"] = Outputs(np.full((length, 2), 0.5), [0, 1])
         return Records(np.zeros((length, 1)), np.zeros(length), **more)
 
     attack = NS(sampler=sample, _seed=0, n_samples=n_samples, attack_="attack")
@@ -673,6 +732,25 @@ ANSWERS = {
         ),
     ],
     _released_model: [
+        (lambda: "alpha" in _released_model._list_parameters(Ridge()), True),
+        (lambda: _released_model._list_parameters(NS(get_params=len)), set()),
+        # Models inside, of which the victim itself and its last step are read elsewhere.
+        (look_inside, ([("a", True), ("b", True)], {})),
+        (
+            lambda: look_inside(ValueError("A step\n  refuses.")),
+            ([("a", True)], {"models inside": "A step refuses."}),
+        ),
+        (lambda: look_inside(TypeError("No."))[1], {"models inside": "No."}),
+        (lambda: tell_refusal(lambda: look_inside(NotFittedError("Fit it."))), "Fit it."),
+        (lambda: tell_refusal(lambda: look_inside(KeyError("other"))), "'other'"),
+        (lambda: score_inside("b"), [2.0, 7]),
+        (lambda: tell_refusal(lambda: score_inside("c")), "The victim has no model at c."),
+        (
+            lambda: hasattr(_released_model.InnerAttack.__new__(_released_model.InnerAttack), "x"),
+            False,
+        ),
+        (lambda: hasattr(wrap_inner("b"), "__deepcopy__"), False),
+        (lambda: wrap_inner("b").offset_, 3.0),
         (lambda: _released_model._list_readable(make_pipeline(Ridge())), []),
         (lambda: _released_model._list_readable(NS(best_estimator_=1)), []),
         (lambda: _released_model._from_sample(array([0.0, LOG(3)]), 1.0), [0.0, LOG(3)]),
@@ -757,12 +835,14 @@ ANSWERS = {
             ([[2.0], [6.0]], [2.5**0.5], [True, False]),
         ),
     ],
-    _transferred_query: [
-        (lambda: walk_to_end(0.5), ([2, 2, 1], [True, False, True])),
-        (lambda: walk_to_end(0.6), ([1, 2, 1], [True, False, True])),
-        (lambda: choose_confidence(5, np.eye(5, 4)), (0.5, [], [])),
-    ],
     equal_rates: [
+        (
+            lambda: tell_refusal(lambda: learn_rates(3)),
+            "No record has enough shadow models that were not trained on it to say how its score "
+            "varies; use a larger pool.",
+        ),
+        (lambda: learn_rates(4), 0.0),
+        (draw_records, True),
         (lambda: judge_blocks([3, 2, 4]), [True, False, False]),
         (lambda: judge_blocks([4, 3, 4]), [True, True, False]),
         (lambda: choose_models(5), [0, 1, 2, 3, 4]),
@@ -921,11 +1001,40 @@ ANSWERS = {
     ranges: [
         (lambda: draw_range(3), ([("attack", [])] * 3, 3)),
         (lambda: draw_range(1, ["other"])[0], [("attack", ["other"])]),
+        (lambda: draw_range(1, ["outputs", "other"])[0], [("attack", ["other"])]),  # of centers
         (
             lambda: tell_refusal(lambda: draw_range(1, length=3)),
             "sampler must return one point for each record; it returned 3 for 2.",
         ),
         (lambda: can_judge([True, True, False], [True, False, False]), [True, False, False]),
+    ],
+    _rmia.ModelLikelihoodRatio: [
+        # Of four ratios, half of those that tie are beaten; beyond the ends it comes near 0 and 1.
+        (
+            lambda: share_beaten([1.0, 2.0, 5.0, 1.5, 4.0]),
+            [1 / 8, 4 / 8, 7 / 8, 2.5 / 8, 6 / 8],
+        ),
+        (
+            lambda: share_beaten([0.0, -1.0, 6.0, 7.0]),
+            [np.exp(-1) / 8, np.exp(-2) / 8, 1 - np.exp(-1) / 8, 1 - np.exp(-2) / 8],
+        ),
+        (lambda: share_beaten([3.0], gamma=np.e), [4 / 8]),
+        (lambda: share_beaten([3.0], reference=None), [3.0]),
+        (lambda: choose_criterion("auto", None), "auto"),
+        (lambda: choose_criterion("auto", 0.2), 0.2),
+        (lambda: choose_criterion("auto", 0.001), 0.01),
+        (lambda: choose_criterion("roc_auc", 0.2), "roc_auc"),
+        (lambda: check_population([True, True]), None),
+        (
+            lambda: check_population([True, False, False]),
+            "population must hold records that have an IN shadow model; 2 of 3 have none. Choose "
+            "other records of the pool or set online=False.",
+        ),
+        (
+            lambda: check_population([False, True], online=False),
+            "population must hold records that have an OUT shadow model; 1 of 2 have none. Choose "
+            "other records of the pool.",
+        ),
     ],
     # Log odds of 0 stand for equal shares; what is learned of nothing says nothing.
     _stack_models.LogisticStack: [
@@ -1032,3 +1141,45 @@ ANSWERS = {
 @pytest.mark.parametrize("module", ANSWERS, ids=lambda module: module.__name__)
 def test_answers_by_hand(module):
     expect_answers(ANSWERS[module])
+
+
+@pytest.mark.parametrize("online", [True, False])
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_ratios_of_models_as_the_victim_are_those_with_the_models_that_remain(online, is_shared):
+    rng = np.random.default_rng(0)
+    logs = rng.normal(size=(2, 6, 5))  # of two queries, six models and five records
+    logs[:, 1:, 4] -= 50  # beside the first model, the others hardly count
+    inside = np.array([[0, 1, 0, 0, 1], [1, 0, 0, 1, 0], [0, 0, 1, 0, 0]], dtype=bool)
+    inside = np.concatenate([inside, ~inside])
+    models, others = array([0, 2, 5]), array([[3, -1, 1, 3, 2], [1, 0, -1, -1, 4], [2, 2, 2, 3, 4]])
+    others = others[:, :1] if is_shared else others
+    law = NS(likelihood=np.exp, log_likelihood=lambda values: values)
+    ratio = _rmia.ModelLikelihoodRatio(law, None, 0.3, online)
+    found = ratio._score_left_out(logs, inside, models, others)
+    assert ratio.least == ((1, 0) if online else (0, 1))
+    for model, gone, scores in zip(models, np.broadcast_to(others, (3, 5)), found, strict=True):
+        for record in range(5):
+            rest = [k for k in range(6) if k not in (model, gone[record])]
+            rest = rest if online else [k for k in rest if not inside[k, record]]
+            mean = np.exp(logs[:, rest, record]).mean(axis=1)
+            mean = mean if online else (1.3 * mean + 0.7) / 2
+            wanted = (logs[:, model, record] - LOG(mean)).mean()
+            assert scores[record] == pytest.approx(wanted, rel=1e-6)
+    # As the victim is compared with all of them.
+    target = ratio.score(logs[:, 0], logs, inside, ~inside)
+    chosen = np.ones((6, 5)) if online else ~inside
+    mean = (np.exp(logs) * chosen).sum(axis=1) / chosen.sum(axis=0)
+    mean = mean if online else (1.3 * mean + 0.7) / 2
+    np.testing.assert_allclose(target, (logs[:, 0] - LOG(mean)).mean(axis=0))
+
+
+def test_means_of_probabilities_that_underflow_are_those_of_their_logs():
+    logs = array([[[-900.0, 0.0], [-901.0, -1.0], [-950.0, -2.0]]])
+    law = NS(likelihood=np.exp, log_likelihood=lambda values: values)
+    found = _rmia._log_mean_likelihood(law, logs)
+    of_first = -900 + LOG((1 + np.exp(-1) + np.exp(-50)) / 3)
+    np.testing.assert_allclose(found, [[of_first, LOG((1 + np.exp(-1) + np.exp(-2)) / 3)]])
+    chosen = array([[0, 1], [1, 0], [1, 1]], dtype=bool)
+    found = _rmia._log_mean_likelihood(law, logs, chosen)
+    of_first = -901 + LOG((1 + np.exp(-49)) / 2)
+    np.testing.assert_allclose(found, [[of_first, LOG((1 + np.exp(-2)) / 2)]])

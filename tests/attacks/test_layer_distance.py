@@ -11,6 +11,7 @@ from skmia.attacks.white_box import (
     ClassGaussians,
     FisherRaoAttack,
     MahalanobisAttack,
+    WhiteBoxAttack,
     compute_centroids,
     halve_both_sides,
 )
@@ -155,7 +156,7 @@ def test_no_layers_are_refused_where_nothing_else_is_read(audit):
     assert len(alone.weights_) == 1  # the outputs
 
 
-@pytest.mark.parametrize("attack", [MahalanobisAttack, FisherRaoAttack])
+@pytest.mark.parametrize("attack", [MahalanobisAttack, FisherRaoAttack, WhiteBoxAttack])
 def test_a_regressor_is_refused(attack):
     X, y = RNG.normal(size=(40, 3)), RNG.normal(size=40)
     victim = FrozenEstimator(LinearRegression().fit(X, y))

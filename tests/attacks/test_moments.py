@@ -23,7 +23,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
     VotingClassifier,
 )
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -311,6 +311,38 @@ def test_what_no_equation_covers_is_refused_by_name():
     assert one.n_equations_ == 20 and "priors were given" in one.refused_[0]
     chosen = attack(LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"), records, member)
     assert chosen.n_equations_ == 22 and "shrinkage='auto'" in chosen.refused_[0]
+
+
+def test_what_a_setting_hides_is_refused_and_all_else_is_read():
+    records, member = draw(60)
+    members = records[member == 1]
+
+    def read(model):
+        sources, refused = read_stored_sums(model.fit(members.X, members.y), records, 30)
+        return [(type(one.model).__name__, one.n_rows, one.reads) for one in sources], refused
+
+    for model, why in [
+        (NearestCentroid(shrink_threshold=0.1), "its centers were moved by shrink_threshold"),
+        (
+            DummyClassifier(strategy="constant", constant=1),
+            "a constant is stored instead of shares",
+        ),
+        (TfidfTransformer(use_idf=False), "with use_idf=False it stores no frequencies"),
+    ]:
+        name = type(model).__name__
+        told = f"The sums of this {name} are not read: {why}."
+        with pytest.raises(ValueError, match=f"^No sums of this {name} are read. {told}"):
+            read(model)
+        sources, refused = read(make_pipeline(StandardScaler(), model))
+        stored = {"n_samples_seen_", "mean_", "var_", "scale_"}
+        assert sources == [("StandardScaler", 30.0, stored)] and refused == [told]
+    sources, refused = read(ShrunkCovariance(shrinkage=1.0))
+    assert sources == [("ShrunkCovariance", None, {"location_"})]
+    told = "Not all numbers of this {} are read: {} leaves no covariance."
+    assert refused == [told.format("ShrunkCovariance", "shrinkage=1")]
+    (source,), refused = read(QuadraticDiscriminantAnalysis(reg_param=1.0))
+    assert source[1] == 30 and source[2] >= {"means_"} and "scalings_" not in source[2]
+    assert refused == [told.format("QuadraticDiscriminantAnalysis", "reg_param=1")]
 
 
 def test_rows_of_another_kind_are_noticed():

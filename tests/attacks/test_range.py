@@ -217,12 +217,17 @@ def test_shadow_models_that_cannot_be_queried_are_refused(problem):
     RangeAttack(victim, LiRA(online=False), pool, n_samples=2).fit(centers)
 
 
+def make_tensors():
+    return Records(pytest.importorskip("torch").eye(3))
+
+
 @parametrize_refusals(
     (lambda: GaussianRange(0.0), "scale"),
     (lambda: UnknownValues([0], None), "population"),
     (lambda: UnknownValues("age", Records(np.eye(2))), "columns"),
     (lambda: UnknownValues([4], Records(np.eye(3)))(Records(np.eye(3)), 0), "column 4"),
     (lambda: UnknownValues([0], Records(np.eye(3)))(Records(np.eye(2)), 0), "population"),
+    (lambda: UnknownValues([0], Records(np.eye(3)))(make_tensors(), 0), "got a tensor"),
 )
 def test_bad_ranges_are_refused(call, words, error):
     check_refusal(call, words, error)

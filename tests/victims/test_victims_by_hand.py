@@ -151,10 +151,12 @@ def list_class_codes(*labels):
     return [one.y for one in _inner_models._list_class_models(inner, model)]
 
 
-def draws_unevenly(n_distinct, max_samples):
+def draws_unevenly(n_distinct, max_samples, n_drawn=50.0, last=None):
     """Ask 20 trees of 50 draws, of a file that does not say from how many rows."""
-    root = NS(weighted_n_node_samples=array([50.0]), n_node_samples=array([n_distinct]))
-    return cart._draws_unevenly(NS(estimators_=[NS(tree_=root)] * 20, max_samples=max_samples))
+    sizes = [n_drawn] * 19 + [n_drawn if last is None else last]
+    roots = [NS(weighted_n_node_samples=[size], n_node_samples=[n_distinct]) for size in sizes]
+    model = NS(estimators_=[NS(tree_=root) for root in roots], max_samples=max_samples)
+    return bool(cart._draws_unevenly(model))
 
 
 def list_union(*transformers):
@@ -361,6 +363,8 @@ ANSWERS = {
         # Of 50 draws from 50 rows about 32 are distinct, and from 100 rows 39.5.
         (lambda: [draws_unevenly(32, size) for size in (None, 0.5)], [False, True]),
         (lambda: draws_unevenly(28, None), True),
+        (lambda: draws_unevenly(32, None, n_drawn=0.0), False),  # of a file that was stripped
+        (lambda: draws_unevenly(32, None, last=51.0), True),
         (lambda: [draws_unevenly(size, 0.5) for size in (35, 37, 39)], [True, False, False]),
         # Nodes whose candidates are all members, up to a thousandth of them.
         (lambda: cart._NodeSizePrior(array([10.0]), 1.0, cart.TreeSample(0, 9)).variance, [0.01]),

@@ -214,6 +214,10 @@ def find_distances(model, y):
     return _stationarity._find_distances(model, array([[0.0], [1.0], [-1.0]]), array(y))
 
 
+def count_documents(shares, expected, rounded=1e-12):
+    return _sufficient_statistics._count_documents(array(shares), expected, rounded)
+
+
 def factor(matrix):
     root = _stationarity._factor_raised(array(matrix))
     return np.abs(root @ root.T - array(matrix)).max() < 1e-6
@@ -232,6 +236,20 @@ def error_of(function, **given):
     model = NS(coef_=array([1.0, 0.0, 2.0]), **given)
     candidates = NS(n_rows=10, sum_squares=lambda: array([3.0, 5.0]))
     return function(model, candidates, None)
+
+
+def penalize(name, **model):
+    return tuple(getattr(_optima, name)(NS(**model), NS(n_rows=10)))
+
+
+def penalize_logistic(penalty, solver="saga", C=4.0, **more):
+    given = {"penalty": penalty, "solver": solver, "C": C, "intercept_scaling": 3.0}
+    return penalize("_of_logistic", **given, **more)
+
+
+def pull(coef, intercept=1.0, **penalty):
+    model = NS(fit_intercept=intercept is not None, intercept_=array([intercept or 0.0]))
+    return _optima._pull(model, array(coef), _optima.Penalty(**penalty))
 
 
 def as_stored(value):
@@ -697,12 +715,7 @@ ANSWERS = {
             ([0.5, 0.5, 1.5], 3 * 0.1 * 8 / 3),
         ),
         (lambda: find_distances(QuantileRegressor(), [1.0, 4.0, -3.0]), ([0.0, 1.0, 2.0], 4e-7)),
-        (lambda: _stationarity.has_edge(LinearSVC(loss="hinge")), True),
-        (lambda: _stationarity.has_edge(LinearSVC()), False),
-        (lambda: _stationarity.has_edge(LinearSVR()), True),
         (lambda: _stationarity.has_edge(LinearSVR(loss="squared_epsilon_insensitive")), False),
-        (lambda: _stationarity.has_edge(QuantileRegressor()), True),
-        (lambda: _stationarity.has_edge(SVC()), False),
         (
             lambda: smallest_margin(
                 SVC(kernel="linear", C=1e6), [[0.0], [2.0], [3.0]], ["a", "b", "b"]
@@ -756,6 +769,76 @@ ANSWERS = {
         (
             lambda: error_of(_optima._by_flatness, scale_=2.0, tol=0.5),
             [[(2 * 2.2e-9 * 20 * one / 4) ** 0.5 + 0.5 for one in (3.0, 5.0)]],
+        ),
+        # Penalties: l1, l2, the scaling of the intercept, and whether zeros are no optimum.
+        (lambda: penalize("_ridge", alpha=0.3), (0.0, 0.3, None, False)),
+        (lambda: penalize("_ridge", alpha=0.3, alpha_=0.5), (0.0, 0.5, None, False)),
+        (lambda: penalize("_ridge"), (0.0, 0.0, None, False)),
+        (lambda: penalize("_ridge_of_means", alpha=0.1), (0.0, 1.0, None, False)),
+        (lambda: penalize("_twice_ridge", alpha=0.1), (0.0, 0.2, None, False)),
+        (lambda: penalize("_net_of_means", alpha=0.1), (1.0, 0.0, None, False)),
+        (
+            lambda: penalize("_net_of_means", alpha=0.1, l1_ratio=0.25),
+            (0.25, 0.75, None, False),
+        ),
+        (
+            lambda: penalize("_net_of_means", alpha=9, alpha_=0.1, l1_ratio=9, l1_ratio_=0.25),
+            (0.25, 0.75, None, False),
+        ),
+        (lambda: penalize("_bayes", lambda_=4.0, alpha_=2.0), (0.0, 2.0, None, False)),
+        (
+            lambda: penalize("_bayes", lambda_=array([4.0, 8.0]), alpha_=2.0),
+            (0.0, [2.0, 4.0], None, True),
+        ),
+        (lambda: penalize("_selected"), (0.0, 0.0, None, True)),
+        (
+            lambda: penalize(
+                "_of_margins", penalty="l1", fit_intercept=True, intercept_scaling=3.0
+            ),
+            (1.0, 0.0, 3.0, False),
+        ),
+        (
+            lambda: penalize("_of_margins", penalty="l2", fit_intercept=False, intercept_scaling=3),
+            (0.0, 1.0, None, False),
+        ),
+        (lambda: penalize("_of_margins", fit_intercept=False), (0.0, 1.0, None, False)),
+        (lambda: penalize_logistic("l2"), (0.0, 0.25, None, False)),
+        (lambda: penalize_logistic("l2", C=9.0, C_=array([4.0])), (0.0, 0.25, None, False)),
+        (lambda: penalize_logistic("l1", "liblinear"), (0.25, 0.0, 3.0, False)),
+        (lambda: penalize_logistic(None), (0.0, 0.0, None, False)),
+        (lambda: penalize_logistic("elasticnet", l1_ratio=0.25), (1 / 16, 3 / 16, None, False)),
+        (
+            lambda: penalize_logistic("elasticnet", l1_ratio=9, l1_ratio_=array([0.25])),
+            (1 / 16, 3 / 16, None, False),
+        ),
+        (lambda: penalize_logistic("deprecated", l1_ratio=None), (0.0, 0.25, None, False)),
+        # Pulls, what is at an optimum, and second derivatives; of the intercept last.
+        (
+            lambda: pull([[1.0, -3.0]], l2=2.0),
+            ([[2.0, -6.0, 0.0]], [[True, True, True]], [[2.0, 2.0, 0.0]]),
+        ),
+        (
+            lambda: pull([[1.0, 0.0]], l1=0.5, l2=2.0),
+            ([[2.5, 0.0, 0.0]], [[True, False, True]], [[2.0, 2.0, 0.0]]),
+        ),
+        (lambda: pull([[1.0, 0.0]], l2=2.0)[1], [[True, True, True]]),
+        (lambda: pull([[1.0, 0.0]], selects=True)[1], [[True, False, True]]),
+        (lambda: pull([[1.0, 0.0]], None)[1], [[True, True, False]]),
+        (
+            lambda: pull([[1.0]], 4.0, l1=0.5, l2=2.0, intercept_scaling=2.0),
+            ([[2.5, (2 * 2 + 0.5) / 2]], [[True, True]], [[2.0, 2 / 4]]),
+        ),
+        (lambda: pull([[1.0]], 0.0, l1=0.5, intercept_scaling=2.0)[1], [[True, False]]),
+        (lambda: pull([[1.0]], 0.0, l2=0.5, intercept_scaling=2.0)[1], [[True, True]]),
+        # Errors of solvers.
+        (lambda: _optima._by_mean_gradient(NS(tol=0.1), NS(n_rows=10), None), 1.0),
+        (
+            lambda: _optima._by_solver_of_logistic(
+                NS(solver="saga", tol=0.1, coef_=array([[1.0, -3.0]])),
+                NS(sum_squares=lambda: array([3.0, 5.0])),
+                array([[0.5], [-0.25]]),
+            ),
+            [[_optima._N_STEPS_TO_GO * 0.3 * 0.21875 * one for one in (3.0, 5.0)]],
         ),
         (lambda: _optima._why_several(NS(coef_=np.zeros((2, 2)))), "it has several outputs"),
         (lambda: _optima._why_several(NS(coef_=np.zeros((2, 2)), classes_=1)), None),
@@ -861,6 +944,17 @@ ANSWERS = {
         (lambda: choose_weights([[1.0, 1.0]], [4, 4], [-4.0, 1.0]), None),
     ],
     _sufficient_statistics: [
+        # The least number of which all shares are parts, or its multiple next to the expected one.
+        (lambda: count_documents([3 / 7, 4 / 7], 20), 21.0),
+        (lambda: count_documents([3 / 7, 4 / 7], 3), 7.0),
+        (lambda: count_documents([0.5, 0.0, 1 / 3], 100), 102.0),
+        (lambda: count_documents(np.arange(1, 8) / 7, 20), 21.0),
+        (lambda: count_documents(np.arange(1, 9) / 11, 20), 11.0),
+        (lambda: count_documents([2**-0.5], 20), None),
+        (lambda: count_documents([1 / 9973], 20), 9973.0),
+        (lambda: count_documents([1 / 10007], 20), None),
+        (lambda: count_documents([1 / 10007], 1001), 10007.0),
+        (lambda: count_documents([0.3333], 9, 1e-3), 9.0),
         (lambda: _sufficient_statistics._count_by_shares([3 / 7, 4 / 7], 20), 21.0),
         (lambda: _sufficient_statistics._count_by_shares([3 / 7, 4 / 7], 3), 7.0),
         (lambda: _sufficient_statistics._count_by_shares([0.5, 1 / 3], 100), 102.0),

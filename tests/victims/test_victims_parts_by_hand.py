@@ -10,9 +10,12 @@ from numpy import array
 from scipy.special import expit, logit
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
     StackingClassifier,
 )
 from sklearn.linear_model import (
@@ -27,7 +30,7 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 from skmia import Outputs, Records
 from skmia.victims import (
@@ -41,8 +44,10 @@ from skmia.victims import (
     _onnx_labels,
     _queried_thresholds,
     _recovered,
+    _split_thresholds,
     _state,
     _training_function,
+    _tree_leaves,
 )
 from skmia.victims._node_equations import boosters, cart
 
@@ -123,6 +128,11 @@ def answer_by_function(values, kind="logits", n_classes=2):
 def list_items(value):
     part = _state.ModelPart(value, "model", None, None)
     return [(one.path, one.value) for one in _state._iter_items(part)]
+
+
+def list_parts(value):
+    part = _state.ModelPart(value, "model", None, None)
+    return [(one.path, one.value) for one in _state.iter_parts(part)]
 
 
 dots = "\N{HORIZONTAL ELLIPSIS}"
@@ -223,6 +233,88 @@ REPLACED = [[5.0, 9.5], [1.0, 2.0], [8.5, 4.0]]
 STEP = -(0.4 * 18 - 3 * 4) / (0.24 * 18 + 0.5)
 LOG = np.log
 FIRST = 1 / (1 + np.exp(1) + np.exp(2))
+
+
+def refuse_xgboost(objective="binary:logistic", drops=(1, 1), n_parallel="1", **settings):
+    """Say why a booster without trees gives no equations; its kind and method are settings too."""
+    kind, method = settings.pop("kind", "gbtree"), settings.pop("method", None)
+    stored = {"trees": [], "weight_drop": drops}
+    stored["gbtree_model_param"] = {"num_parallel_tree": n_parallel}
+    learner = {
+        "gradient_booster": {"name": kind, "model": stored},
+        "objective": {"name": objective},
+    }
+    settings = {"eta": "0.3", "lambda": "1"} | settings
+    before = boosters.load_booster
+    boosters.load_booster = lambda model: (learner, settings)
+    try:
+        return boosters.why_no_xgboost_equations(NS(get_params=lambda: {"sampling_method": method}))
+    finally:
+        boosters.load_booster = before
+
+
+def refuse_lightgbm(objective="binary sigmoid:1", text=None, **settings):
+    plain = {"boosting": "gbdt", "data_sample_strategy": "bagging"}
+    text = lightgbm([1.0, 3.0], TWO, TWO) if text is None else text
+    text.settings.update(plain | settings)
+    text.header["objective"] = objective
+    before = boosters.load_lightgbm
+    boosters.load_lightgbm = lambda model: text
+    try:
+        return boosters.why_no_lightgbm_equations(None)
+    finally:
+        boosters.load_lightgbm = before
+
+
+def refuse_splits(kind, method=None, name="gbtree", trees=(), border="GreedyLogSum", **stored):
+    """Say why a booster of another package has no splits on numbers."""
+    learner = {"gradient_booster": {"name": name, "model": {"trees": trees}}}
+    options = {"float_features_binarization": {"border_type": border}}
+    stored["model_info"] = {"params": {"data_processing_options": options}}
+    parts = {"load_booster": (learner, {}), "load_lightgbm": NS(trees=trees)}
+    parts["load_catboost"] = stored
+    before = {part: getattr(_split_thresholds, part) for part in parts}
+    for part, value in parts.items():
+        setattr(_split_thresholds, part, lambda model, value=value: value)
+    try:
+        model = NS(get_params=lambda: {"tree_method": method})
+        return getattr(_split_thresholds, f"why_no_{kind}_splits")(model)
+    finally:
+        for part, function in before.items():
+            setattr(_split_thresholds, part, function)
+
+
+def grown(*of_category):
+    """Return a tree of XGBoost with a split of each kind, and leaves."""
+    n = len(of_category)
+    return {"left_children": [1] * n + [-1], "split_type": [*map(int, of_category), 0]}
+
+
+def isolate(n_rows=20, weights=None, in_root=10):
+    tree = NS(tree_=NS(n_node_samples=array([in_root])))
+    model = NS(_n_samples=n_rows, _max_samples=10, _sample_weight=weights, estimators_=[tree])
+    return cart.why_not_isolated(model)
+
+
+def refuse_bag(**fields):
+    plain = {"estimators_": [GROWN], "bootstrap": True, "max_samples": 1.0}
+    return cart.why_not_bagged(NS(**plain | fields))
+
+
+def hold(*estimators):
+    model = BaggingClassifier()
+    model.estimators_ = [*estimators]
+    return model
+
+
+def oblivious(*kinds):
+    return [{"splits": [{"split_type": kind} for kind in kinds]}, {"splits": None}]
+
+
+GROWN = DecisionTreeClassifier(random_state=0).fit(X, y)
+ABSOLUTE = DecisionTreeRegressor(criterion="absolute_error").fit(X, y)
+ONE_SPLIT = array([0.5])
+CHANGED = "{} changes its equations in a way that is not known"
 TWO, OF_NUMBERS = [4.0, 6.0], "regression"
 BALANCED = [10 / 12, 10 / 8]
 
@@ -500,7 +592,100 @@ ANSWERS = {
         (lambda: _recovered.count_coefficients_of_answers(LinearRegression(), 5, 4), 6),
         (lambda: _recovered.count_coefficients_of_answers(Ridge(fit_intercept=False), 5, 4), 5),
     ],
+    _split_thresholds: [
+        (lambda: refuse_splits("xgboost", trees=[grown(False)]), None),
+        (lambda: refuse_splits("xgboost", trees=[grown(True), grown(True, False)]), None),
+        (lambda: refuse_splits("xgboost", trees=[grown(True)]), _split_thresholds._CATEGORIES),
+        (lambda: refuse_splits("xgboost", trees=[grown()]), None),
+        (lambda: refuse_splits("xgboost", "hist", trees=[grown(False)]), None),
+        (lambda: refuse_splits("xgboost", "auto", trees=[grown(False)]), None),
+        (
+            lambda: refuse_splits("xgboost", "exact"),
+            "tree_method='exact' makes thresholds in a way that is not known",
+        ),
+        (
+            lambda: refuse_splits("xgboost", name="gblinear"),
+            "its booster is 'gblinear', and only 'gbtree' is known",
+        ),
+        (lambda: refuse_splits("lightgbm", trees=[{"num_cat": 0, "threshold": ONE_SPLIT}]), None),
+        (
+            lambda: refuse_splits("lightgbm", trees=[{"num_cat": 1, "threshold": ONE_SPLIT}]),
+            _split_thresholds._CATEGORIES,
+        ),
+        (lambda: refuse_splits("lightgbm", trees=[{"num_cat": 0, "threshold": []}]), None),
+        (
+            lambda: refuse_splits(
+                "lightgbm",
+                trees=[{"num_cat": k, "threshold": ONE_SPLIT} for k in (1, 0)],
+            ),
+            None,
+        ),
+        (lambda: refuse_splits("catboost"), "its grow_policy is not 'SymmetricTree'"),
+        (lambda: refuse_splits("catboost", oblivious_trees=oblivious("FloatFeature")), None),
+        (
+            lambda: refuse_splits(
+                "catboost", oblivious_trees=oblivious("FloatFeature", "OnlineCtr")
+            ),
+            _split_thresholds._TARGETS,
+        ),
+        (
+            lambda: refuse_splits(
+                "catboost", border="Uniform", oblivious_trees=oblivious("FloatFeature")
+            ),
+            _split_thresholds._UNIFORM,
+        ),
+        (lambda: _split_thresholds.why_not_trees(GROWN), None),
+        (lambda: _split_thresholds.why_not_trees(ExtraTreesClassifier()), _split_thresholds._DRAWN),
+        (
+            lambda: _split_thresholds.why_not_trees(DecisionTreeClassifier(splitter="random")),
+            _split_thresholds._DRAWN,
+        ),
+        (lambda: _split_thresholds.why_not_trees(RandomForestClassifier()), None),
+        (
+            lambda: _split_thresholds.why_not_trees(RandomForestClassifier(max_samples=9)),
+            "max_samples=9 leaves open of how many rows its samples are",
+        ),
+        (lambda: _split_thresholds.why_not_trees(RandomForestClassifier(max_samples=0.9)), None),
+        (
+            lambda: _split_thresholds.why_not_trees(
+                RandomForestClassifier(bootstrap=False, max_samples=9)
+            ),
+            None,
+        ),
+        (lambda: _split_thresholds.why_not_trees(hold(GROWN, GROWN)), None),
+        (
+            lambda: _split_thresholds.why_not_trees(hold(GROWN, Ridge())),
+            "it holds a Ridge, and only decision trees are known",
+        ),
+        (
+            lambda: _split_thresholds.why_not_trees(hold(GROWN, ExtraTreeClassifier())),
+            _split_thresholds._DRAWN,
+        ),
+    ],
     cart: [
+        (isolate, None),
+        (lambda: isolate(weights=array([1.0, 2.0])), cart.WEIGHTED),
+        (lambda: isolate(in_root=11), cart.WEIGHTED),
+        (
+            lambda: [isolate(n_rows=n, in_root=k) for n, k in ((None, 10), (20, 0))],
+            ["it does not store the numbers of rows of its nodes, and has no other equations"] * 2,
+        ),
+        (refuse_bag, None),
+        (
+            lambda: refuse_bag(estimators_=[GROWN, Ridge()]),
+            "it holds a Ridge, and only decision trees are known",
+        ),
+        (
+            lambda: refuse_bag(estimators_=[GROWN, ABSOLUTE]),
+            "criterion='absolute_error' does not store means and variances",
+        ),
+        (lambda: refuse_bag(max_samples=3), cart._SIZED.format(3)),
+        (lambda: refuse_bag(max_samples=3, _n_samples=7, _sample_weight=None), None),
+        (lambda: refuse_bag(_n_samples=2, _sample_weight=array([1.0, 2.0])), None),
+        (
+            lambda: refuse_bag(_n_samples=2, _sample_weight=array([1.0, 2.0]), bootstrap=False),
+            cart.WEIGHTED,
+        ),
         (lambda: describe_sample(0, 9), (False, 1.0, 1.0, 0.0, 0.0)),
         (lambda: describe_sample(20, 10), (True, 2.0, 1 - 0.9**20, 0.9**20 / (1 - 0.9**20), 0.5)),
         (lambda: describe_sample(4, 10, replaces=False), (True, 0.4, 0.4, 1.5, 1.5)),
@@ -675,7 +860,53 @@ ANSWERS = {
         (lambda: list_items({"a": 0, "b": 1}), [("model.keys()", ["a", "b"])]),
         (lambda: len(list_items({"a": True, "b": 1})), 2),
         (lambda: len(list_items({3: 0, "b": 1})), 2),
+        # The name of a step is no part of its path, in which what follows keeps its place.
+        (lambda: list_parts(("scale", 5, [1])), [("model", 5), ("model[2]", [1])]),
+        (lambda: list_parts(("scale", 5)), [("model", 5)]),
+        (lambda: list_parts(("scale",)), [("model[0]", "scale")]),
+        (lambda: list_parts((4, "scale")), [("model[0]", 4), ("model[1]", "scale")]),
+        (lambda: list_parts(["a", 5]), [("model[0]", "a"), ("model[1]", 5)]),
+        (lambda: list_parts({3: "a"}), [("model[3]", "a")]),
+        (
+            lambda: list_parts(array([["a", None], [2, "b"]], dtype=object)),
+            [("model[0]", "a"), ("model[1]", None), ("model[2]", 2), ("model[3]", "b")],
+        ),
+        (
+            lambda: list_parts(array([(1, 0.5)], dtype=[("k", int), ("v", float)])),
+            [("model['k']", [1]), ("model['v']", [0.5])],
+        ),
+        (
+            lambda: list_parts(pd.DataFrame([[1, 2]], columns=["a", "a"])),
+            [("model['a']", [1]), ("model['a']", [2])],
+        ),
+        # Of a generator, the words by which it can be recognized.
+        (
+            lambda: list_parts(np.random.RandomState(3)),
+            [("model", np.random.RandomState(3).get_state()[1][:4].tolist())],
+        ),
+        (
+            lambda: list_parts(np.random.default_rng(3)),
+            [("model", [*np.random.default_rng(3).bit_generator.state["state"].values()][:1])],
+        ),
+        # Four bins, of which one is for missing values, have two edges.
+        (
+            lambda: [
+                (one.path, one.name)
+                for one in _state._iter_edges(
+                    _state.ModelPart([[0.5, 1.0], [0.5], [0.5, 1.0, 2.0]], "x", "edges"), 4
+                )
+            ],
+            [("x[0]", "edges"), ("x[1]", "bin_midpoints"), ("x[2]", "edges")],
+        ),
         (lambda: len(list_items({"a": 0.5, "b": 1})), 2),
+    ],
+    _tree_leaves: [
+        (lambda: _tree_leaves._keep_counts([3.0, 0.0]), [3.0, 0.0]),
+        (lambda: _tree_leaves._keep_counts([0.0, 0.0]), None),
+        (lambda: _tree_leaves._keep_counts([3.0, 0.5]), None),
+        (lambda: _tree_leaves._keep_counts([]), None),
+        (lambda: _tree_leaves._as_columns(array([[[1, 2]], [[3, 4]]])), [[1, 3], [2, 4]]),
+        (lambda: _tree_leaves._as_columns(array([5, 6])), [[5, 6]]),
     ],
     _training_function: [
         (lambda: answer_by_function([0.5, -1.0]), [[0.0, 0.5], [0.0, -1.0]]),
@@ -709,6 +940,59 @@ ANSWERS = {
         (lambda: is_newton(monotone={"0": 0, "1": 1}), False),
         (lambda: is_newton(shrink=0.1), False),
         (lambda: is_newton(scale=2), False),
+        (lambda: refuse_xgboost(), None),
+        (lambda: refuse_xgboost("multi:softprob", alpha="0", max_delta_step="0"), None),
+        (
+            lambda: refuse_xgboost(kind="dart"),
+            "its booster is 'dart', and only 'gbtree' is supported",
+        ),
+        (
+            lambda: refuse_xgboost("count:poisson"),
+            "its objective is 'count:poisson', and only binary:logistic, multi:softmax, "
+            "multi:softprob, reg:squarederror are supported",
+        ),
+        (lambda: refuse_xgboost(alpha="0.5"), CHANGED.format("alpha=0.5")),
+        (lambda: refuse_xgboost(max_delta_step="1"), CHANGED.format("max_delta_step=1")),
+        (
+            lambda: refuse_xgboost(subsample="0.5", method="gradient_based"),
+            "it draws rows by their gradients, and does not store with what chances",
+        ),
+        (lambda: refuse_xgboost(subsample="0.5", method="uniform"), None),
+        (lambda: refuse_xgboost(method="gradient_based"), None),
+        (lambda: refuse_xgboost(drops=[1, 0.5]), CHANGED.format("rate_drop or one_drop")),
+        (lambda: refuse_xgboost(n_parallel="2"), "it grows several trees in each round"),
+        (lambda: refuse_lightgbm(), None),
+        (lambda: refuse_lightgbm("multiclass num_class:3"), None),
+        (lambda: refuse_lightgbm(OF_NUMBERS, boosting="gbrt"), None),
+        (
+            lambda: refuse_lightgbm("poisson"),
+            "its objective is 'poisson', and its gradients are not supported",
+        ),
+        (
+            lambda: refuse_lightgbm(boosting="dart"),
+            "its boosting is 'dart', and only 'gbdt' on all rows is supported",
+        ),
+        (
+            lambda: refuse_lightgbm(data_sample_strategy="goss"),
+            "its boosting is 'goss', and only 'gbdt' on all rows is supported",
+        ),
+        (lambda: refuse_lightgbm(lambda_l1="0.1"), CHANGED.format("lambda_l1=0.1")),
+        (lambda: refuse_lightgbm(path_smooth="0"), None),
+        (
+            lambda: refuse_lightgbm(neg_bagging_fraction="0.5", bagging_freq="1"),
+            "neg_bagging_fraction=0.5 leaves out other shares of each class",
+        ),
+        (lambda: refuse_lightgbm(neg_bagging_fraction="0.5", bagging_freq="0"), None),
+        (lambda: refuse_lightgbm(pos_bagging_fraction="1", bagging_freq="1"), None),
+        (lambda: refuse_lightgbm(monotone_constraints="1,0"), boosters.MONOTONIC),
+        (
+            lambda: refuse_lightgbm(text=find_in_loss(scale_pos_weight="2")[1]),
+            None,
+        ),
+        (
+            lambda: refuse_lightgbm(text=find_in_loss(scale_pos_weight="2.5")[1]),
+            boosters.WEIGHTED,
+        ),
         # 10 rows with a sum of weights 6 + 3 * 4: hessians of .24 each, and the Newton step.
         (lambda: count_weighted(0.0), 0.0),
         (lambda: count_weighted(0.24 * 18, condition=0.1 * STEP), 10.0),
@@ -1087,3 +1371,38 @@ def test_errors_of_coefficients_spread_the_gradients(has_steps):
         wanted[:2] += 2 / 4 * model.coef_[0] ** 2
     np.testing.assert_allclose(found[:3], wanted, rtol=1e-6)
     assert found[-1] == 0 and len(found) == 4
+
+
+def test_answers_become_as_many_numbers_of_unit_noise_as_coefficients():
+    rng = np.random.default_rng(0)
+    n, n_classes = 12, 3
+    rows = np.column_stack([rng.normal(size=(n, 2)) * [1, 50], np.zeros(n)])
+    densities = NS(X=rows, expand=lambda X: X, n_classes=n_classes)
+    logs, first = rng.normal(size=(n, n_classes)), np.arange(n) % n_classes
+    precision = rng.uniform(1, 9, size=(n, n_classes))
+    precision[np.arange(n), first] = 0
+    precision[0] = 0  # says nothing
+    answers = _class_densities._LogOdds(logs, first, precision)
+    pushes, condition, error = _class_densities._project(densities, answers)
+
+    # Each answer is the log odds of a class against the first one of the record, over its noise.
+    size = np.sqrt(np.mean(rows**2, axis=0))
+    features = np.column_stack([rows / np.where(size > 0, size, 1), np.ones(n)])
+    design, given, turned = [], [], []
+    for row, other in zip(*np.nonzero(precision), strict=True):
+        scale = np.sqrt(precision[row, other])
+        against = np.zeros((n_classes, 4))
+        against[other], against[first[row]] = features[row] * scale, -features[row] * scale
+        design.append(against[1:].ravel())
+        given.append(scale * (logs[row, other] - logs[row, first[row]]))
+        turned.append(pushes[other][row] / scale)
+    design, given, turned = np.array(design), np.array(given), np.array(turned)
+    assert design.shape == (22, 8) and turned.shape == (22, 6)  # a column is 0 for two classes
+    np.testing.assert_allclose(turned.T @ turned, np.eye(6), atol=1e-12)
+    np.testing.assert_allclose(turned @ (turned.T @ design), design, atol=1e-12)
+    np.testing.assert_allclose(sum(pushes), 0, atol=1e-12)
+    told = sum(push.T @ one for push, one in zip(pushes, logs.T, strict=True))
+    np.testing.assert_allclose(told, turned.T @ given)
+    sizes = np.linalg.svd(design, compute_uv=False)
+    assert condition == pytest.approx(sizes[0] / sizes[5])
+    assert error == pytest.approx(np.linalg.norm(given - turned @ (turned.T @ given)) / 4)
