@@ -318,6 +318,12 @@ def list_conflicts(**given):
     return [*DPSGDClassifier(Recorder(), **usual)._list_conflicting_parameters()]
 
 
+def read_private(y, X=((1.0,), (2.0,)), **given):
+    defense = DPSGDClassifier(Recorder(), noise_multiplier=1.0, **given)
+    told = tell_refusal(lambda: defense._read_rows([*X], y))
+    return told[:23] if told is not None else defense._read_rows([*X], y)
+
+
 class Reads(BaseEstimator):
     """An attack that asks for what it is told."""
 
@@ -370,6 +376,16 @@ OTHERS = [
         ["classes are those of the schema; leave classes out."],
     ),
     (lambda: list_conflicts(schema=make_schema()), []),
+    (lambda: read_private([3, 1], classes=[1, 3]), ([[1.0], [2.0]], [3, 1], [1, 3])),
+    (lambda: read_private([0, 1], classes=[0, 1, 2])[2], [0, 1, 2]),
+    (lambda: read_private([0.5, 1.5], classes=[0, 1]), "Unknown label type: con"),
+    # With a schema, of labels the places among its classes; -1 where a row does not fit.
+    (
+        lambda: read_private(["b", "a"], schema=make_schema()),
+        ([[0.5], [1.0]], [1, 0], ["a", "b"]),
+    ),
+    (lambda: read_private(["b", "c"], schema=make_schema())[1], [1, -1]),
+    (lambda: read_private(["b", "a"], [["x"], [2]], schema=make_schema())[1], [-1, 0]),
     (lambda: list_conflicts(max_grad_norm=inf), ["Noise needs a finite max_grad_norm; got inf."]),
     (lambda: list_conflicts(max_grad_norm=inf, noise_multiplier=0), []),
 ]
