@@ -10,8 +10,9 @@ import pandas as pd
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -22,7 +23,9 @@ from skmia.defenses import (
     DPSGDClassifier,
     LabelOnlyDefense,
     PATEDefense,
+    PrivateSearchCV,
     RoundingDefense,
+    SoftLabelDefense,
     StudentDefense,
     TemperatureDefense,
     TopKDefense,
@@ -390,6 +393,53 @@ OTHERS = [
     (lambda: list_conflicts(max_grad_norm=inf, noise_multiplier=0), []),
 ]
 
+
+def search(covered=True, noise_seed=None, public=None, missing=None):
+    """Return the cost of a search, what it records and compares by, and its candidates."""
+    told = []
+    bound = np.full(4, 0.5 if covered else inf)
+    parts = {
+        "import_optional": mock.Mock(side_effect=missing),
+        "_cover_score": lambda divergences, delta: (2 * divergences, 7.0),
+        "convert_divergences": lambda curve, delta: float(curve[0]),
+        "choose_target_delta": lambda delta, n: 1 / n,
+    }
+    of_search = {
+        "_check_is_private": lambda self: None,
+        "_check_scoring": lambda self: None,
+        "_list_candidates": lambda self: ["a", "b", "c"],
+        "_bound_trial": lambda self, candidates, part: bound,
+        "_make_law": lambda self: NS(spend=lambda divergences: 3 * divergences),
+        "_record": lambda self, curve, n: told.append((float(curve[-1]), n)),
+        "_run_trials": lambda self, law, candidates, part, comparison: told.append(comparison),
+        "_release": lambda self, best, candidates: None,
+    }
+    defense = PrivateSearchCV(
+        LogisticRegression(), {}, public=public, noise_seed=noise_seed, validation_fraction=0.25
+    )
+    with (
+        mock.patch.multiple(_private_search, **parts),
+        mock.patch.multiple(PrivateSearchCV, **of_search),
+    ):
+        told_ = tell_refusal(lambda: defense.fit(np.arange(4.0)[:, None], [0, 1, 0, 1]))
+    if told_ is not None:
+        return told_
+    recorded, comparison = told
+    assert (defense.delta_, defense.n_candidates_) == (0.25, 3)
+    return defense.epsilon_, recorded, len(comparison.y), comparison.noise
+
+
+PUBLIC = Records(np.zeros((5, 1)), np.zeros(5))
+SEARCHES = [
+    # A score on rows that are held out costs as well, and public rows do not.
+    (lambda: search(), (3.0, (3.0, 4), 1, 7.0)),
+    (lambda: search(public=PUBLIC), (1.5, (1.5, 4), 5, None)),
+    (lambda: search(covered=False)[:2], (inf, (inf, 4))),
+    # Noise that can be repeated covers nothing.
+    (lambda: search(noise_seed=0)[:2], (inf, (inf, 4))),
+    (lambda: search(missing=ImportError("no opacus")), "no opacus"),
+]
+
 # -- answers that are changed, and what a classifier takes
 
 
@@ -423,6 +473,19 @@ def describe_tags(defended):
     return tags.classifier_tags.multi_label, tags.target_tags.multi_output
 
 
+def describe_inputs(defended):
+    inputs = get_tags(defended).input_tags
+    return inputs.sparse, inputs.allow_nan
+
+
+def describe_search(estimator):
+    tags = get_tags(PrivateSearchCV(estimator, {}))
+    same = ("input_tags", "classifier_tags", "regressor_tags", "target_tags", "estimator_type")
+    inner = get_tags(estimator)
+    return tags.non_deterministic, all(getattr(tags, one) == getattr(inner, one) for one in same)
+
+
+BOOSTING, NOISY = HistGradientBoostingClassifier(), dict(target_epsilon=1.0)
 SEVERAL, ONE = DecisionTreeClassifier(), LogisticRegression()
 OUTPUTS = [
     (lambda: TopKDefense(ONE, k=1).change_proba([[0.4, 0.4, 0.2]]), [[0.4, 0.0, 0.0]]),
@@ -441,6 +504,19 @@ OUTPUTS = [
     (lambda: describe_tags(LabelOnlyDefense(SEVERAL)), (True, True)),
     (lambda: describe_tags(LabelOnlyDefense(ONE)), (False, False)),
     (lambda: describe_tags(RoundingDefense(SEVERAL)), (False, False)),
+    # Rows reach all that is inside, and noise is not repeated.
+    (lambda: describe_inputs(LabelOnlyDefense(ONE)), (True, False)),
+    (lambda: describe_inputs(LabelOnlyDefense(BOOSTING)), (False, True)),
+    (lambda: describe_inputs(StudentDefense(BOOSTING, Y, student=SEVERAL)), (False, True)),
+    (lambda: describe_inputs(StudentDefense(SEVERAL, Y, student=BOOSTING)), (False, True)),
+    (lambda: describe_inputs(StudentDefense(SEVERAL, Y, student=ONE)), (True, False)),
+    (lambda: describe_inputs(StudentDefense(ONE, SEVERAL)), (True, False)),
+    (lambda: get_tags(StudentDefense(SEVERAL, Y)).classifier_tags.multi_label, False),
+    (lambda: get_tags(SoftLabelDefense(SEVERAL)).classifier_tags.multi_label, False),
+    (lambda: get_tags(PATEDefense(ONE, Y, **NOISY)).non_deterministic, True),
+    (lambda: get_tags(PATEDefense(ONE, Y, noise_seed=0, **NOISY)).non_deterministic, False),
+    (lambda: get_tags(mechanisms.GaussianMechanism(random_state=0)).non_deterministic, True),
+    (lambda: [describe_search(one) for one in (ONE, LinearRegression())], [(True, True)] * 2),
     (lambda: continue_fit([0, 1], None), ([[0, 1], None], [0, 1])),
     (lambda: continue_fit(None, first=True)[0], ["fit", None]),
     (lambda: hasattr(LabelOnlyDefense(FrozenEstimator(Learner())), "partial_fit"), False),
@@ -531,7 +607,7 @@ def test_rows_that_are_left_out_by_hand():
 
 
 def test_students_and_searches_by_hand():
-    expect_answers(OTHERS)
+    expect_answers([*OTHERS, *SEARCHES])
 
 
 def test_answers_of_a_defense_by_hand():
