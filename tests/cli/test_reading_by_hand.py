@@ -728,6 +728,9 @@ def test_files_that_cannot_be_read_are_refused_with_the_way_out(tmp_path, monkey
 
     assert read("t.txt", b"a").startswith("is neither ")
     assert read("t.csv", b"a\0,b\n1,2") == "has a column whose name ends in a null character"
+    monkeypatch.setattr(_reading, "_MOST_COLUMNS", 2)
+    told = "has 3 columns, and the command takes 2 at most; audit from Python"
+    assert read("t.csv", b"a,b\n1,2") is None and read("t.csv", b"a,b,c\n1,2,3") == told
     whole = gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)
     for damaged in (whole[:-12], b"a,b\n1,2", whole[:20] + b"xx" + whole[22:]):
         assert read("t.csv.gz", damaged).startswith("cannot be read: ")
