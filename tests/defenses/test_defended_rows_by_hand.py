@@ -429,6 +429,15 @@ def search(covered=True, noise_seed=None, public=None, missing=None):
     return defense.epsilon_, recorded, len(comparison.y), comparison.noise
 
 
+def plan_votes(**given):
+    """Return the steps that a vote of teachers plans on ten rows."""
+    usual = {"noise_multiplier": 2.0, "target_delta": 0.01} | given
+    defense = PATEDefense(LogisticRegression(), [[0.0]], **usual)
+    call = lambda: defense.plan_steps(np.zeros((10, 1)), np.zeros(10))  # noqa: E731
+    return (tell_refusal(call) or "")[:33] or call()
+
+
+OF_TEACHERS = "The 'n_teachers' parameter of PAT"
 PUBLIC = Records(np.zeros((5, 1)), np.zeros(5))
 SEARCHES = [
     # A score on rows that are held out costs as well, and public rows do not.
@@ -437,6 +446,14 @@ SEARCHES = [
     (lambda: search(covered=False)[:2], (inf, (inf, 4))),
     # Noise that can be repeated covers nothing.
     (lambda: search(noise_seed=0)[:2], (inf, (inf, 4))),
+    (lambda: plan_votes(), [(2.0, 1.0, 1)]),
+    (lambda: plan_votes(noise_seed=0), [(0.0, 1.0, 1)]),
+    (
+        lambda: plan_votes(noise_multiplier=None, target_epsilon=0.5),
+        [(mechanisms.gaussian_sigma(0.5, 0.01), 1.0, 1)],
+    ),
+    (lambda: plan_votes(n_teachers=0), OF_TEACHERS),
+    (lambda: plan_votes(target_epsilon=0.5)[:10], "Give one o"),
     (lambda: search(missing=ImportError("no opacus")), "no opacus"),
 ]
 
