@@ -327,6 +327,10 @@ def read_private(y, X=((1.0,), (2.0,)), **given):
     return told[:23] if told is not None else defense._read_rows([*X], y)
 
 
+def is_covered(**given):
+    return DPSGDClassifier(Recorder(), noise_multiplier=1.0, **given)._is_covered
+
+
 class Reads(BaseEstimator):
     """An attack that asks for what it is told."""
 
@@ -389,6 +393,8 @@ OTHERS = [
     ),
     (lambda: read_private(["b", "c"], schema=make_schema())[1], [1, -1]),
     (lambda: read_private(["b", "a"], [["x"], [2]], schema=make_schema())[1], [-1, 0]),
+    (lambda: is_covered(), True),
+    (lambda: [is_covered(noise_seed=0), is_covered(poisson_sampling=False)], [False, False]),
     (lambda: list_conflicts(max_grad_norm=inf), ["Noise needs a finite max_grad_norm; got inf."]),
     (lambda: list_conflicts(max_grad_norm=inf, noise_multiplier=0), []),
 ]
