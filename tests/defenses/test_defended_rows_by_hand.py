@@ -394,6 +394,12 @@ OTHERS = [
     (lambda: read_private(["b", "c"], schema=make_schema())[1], [1, -1]),
     (lambda: read_private(["b", "a"], [["x"], [2]], schema=make_schema())[1], [-1, 0]),
     (lambda: is_covered(), True),
+    (
+        lambda: tell_refusal(
+            lambda: DPSGDClassifier(max, noise_multiplier=-1.0).plan_steps([[1.0]], [0])
+        )[:33],
+        "The 'noise_multiplier' parameter of DPSGDClassifier"[:33],
+    ),
     (lambda: [is_covered(noise_seed=0), is_covered(poisson_sampling=False)], [False, False]),
     (lambda: list_conflicts(max_grad_norm=inf), ["Noise needs a finite max_grad_norm; got inf."]),
     (lambda: list_conflicts(max_grad_norm=inf, noise_multiplier=0), []),

@@ -14,7 +14,8 @@ pytest.importorskip("opacus")
 
 from torch import nn, tensor  # noqa: E402
 
-from skmia.defenses import _fresh_weights, _private_training  # noqa: E402
+from skmia.defenses import DPSGDClassifier, _fresh_weights, _private_training  # noqa: E402
+from skmia.defenses.schema import DeclaredSchema, NumberColumn  # noqa: E402
 
 Training = _private_training._PrivateTraining
 
@@ -348,9 +349,34 @@ def try_net(error):
         return told, [given.args[1] for given in parts["_try_rows"].call_args_list]
 
 
+def fit_codes(y, classes, units, has_schema):
+    """Return the numbers of the units that rows are trained on."""
+    told = []
+    parts = {
+        "_read_rows": lambda self, X, y: (np.zeros((len(y), 1)), array(y), array(classes)),
+        "_make_net": lambda self, training, X, classes: "net",
+        "_dtype": lambda self: np.float32,
+        "_name_units": lambda self, shape, classes: array(units),
+        "_train": lambda self, training, X, codes, together: told.append((X.dtype.name, codes)),
+    }
+    columns = {"x": NumberColumn(0, 1)}
+    declared = DeclaredSchema(columns, classes=[0, 1]) if has_schema else None
+    with (
+        mock.patch.multiple(DPSGDClassifier, **parts),
+        mock.patch.object(_private_training, "try_net", lambda *given: True),
+    ):
+        private = DPSGDClassifier(max, noise_multiplier=0.0, schema=declared, random_state=0)
+        private.fit([[0.0]] * len(y), y)
+    return told[0]
+
+
 LINEAR = nn.Linear(2, 2)
 ASKED = ("float32", [0, 1, 2, 0, 1, 2, 0, 1], (8, 4))
 NETS = [
+    # Labels are numbered by the units of a net; with a schema they are places among classes.
+    (lambda: fit_codes([3, 1, 7], [1, 3], [1, 3], False), ("float32", [1, 0, -1])),
+    (lambda: fit_codes([1, -1, 0], [0, 2], [0, 2], True)[1], [1, -1, 0]),
+    (lambda: fit_codes([1, -1, 0], [0, 2], [0, 1, 2], True)[1], [2, -1, 0]),
     (lambda: make_once(OwnNet()), (True, False)),
     (lambda: make_once(lambda n_features, n_classes: OwnNet()), (True, False)),
     (lambda: make_once(OwnNet(), False), (True, False)),
