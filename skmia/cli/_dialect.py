@@ -232,7 +232,7 @@ def _measure_division(lines, sep, quotechar):
 
 def _divides_nothing(lines, sep, quotechar):
     """Return whether each row is a single field: no line holds a separator, and one is a value."""
-    if len(sep) > 1 or any(sep in line for line in lines):
+    if sep == _BLANKS or any(sep in line for line in lines):
         return False
     is_short = sum(map(len, lines)) < csv.field_size_limit()  # a longer field is an error
     return is_short and any(line.strip() and (quotechar or "\n\n") not in line for line in lines)

@@ -558,14 +558,12 @@ def _list_state(module):
 # The loop
 
 
-def train_privately(net, X, codes, privacy, randomness, together, extras=None, verbose=0):
+def train_privately(net, X, codes, privacy, randomness, together, extras, verbose):
     """Train an initialized net: only its weights change.
 
     Shapes: X (n_rows, ...), codes (n_rows,).
     """
-    training = _PrivateTraining(
-        net, X, codes, privacy, randomness, together, extras or AuditorExtras()
-    )
+    training = _PrivateTraining(net, X, codes, privacy, randomness, together, extras)
     lots = training.lots()
     for lot in show_progress(lots, verbose, "steps", privacy.n_steps * privacy.n_epochs):
         training.step(lot)

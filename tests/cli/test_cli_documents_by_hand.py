@@ -297,7 +297,7 @@ def name_task(victim):
     return tell_refusal(call) or call()
 
 
-def read_labels(task="classification", column=("a", "b"), suffix=".skops", label_map=(), fewest=2):
+def read_labels(task="classification", column=("a", "b"), suffix=".skops", label_map=(), **fewest):
     arguments = NS(label_map=label_map, target="t", model=Path(f"m{suffix}"))
     frame = pd.DataFrame({"t": [*column] * 30})
     parts = {
@@ -307,7 +307,7 @@ def read_labels(task="classification", column=("a", "b"), suffix=".skops", label
     }
     with mock.patch.multiple(_inputs, **parts):
         call = lambda: _inputs._read_target_labels(  # noqa: E731
-            arguments, frame, task, CLASSES, "ask", fewest, "members"
+            arguments, frame, task, CLASSES, "ask", membership="members", **fewest
         )
         return tell_refusal(call) or call()
 

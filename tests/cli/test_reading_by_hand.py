@@ -1,5 +1,6 @@
 """How a text file holds a table, told from a few lines of it, with answers by hand."""
 
+import gzip
 import io
 from typing import Any, NamedTuple
 from unittest import mock
@@ -716,3 +717,31 @@ def test_a_row_that_is_cut_off_far_down_is_found(tmp_path, monkeypatch):
         told = tell_refusal(lambda: read_table(path))
         assert (told is None) == (row is None)
         assert row is None or "has 1 field in row 4 and 2 names" in told
+
+
+def test_files_that_cannot_be_read_are_refused_with_the_way_out(tmp_path, monkeypatch):
+    def read(name, content, *words):
+        (tmp_path / name).write_bytes(content)
+        reading = TableReading(tuple(map(parse_reading, words)))
+        told = tell_refusal(lambda: read_table(tmp_path / name, "--data", reading))
+        return told and told.removeprefix(f"--data: {name} ")
+
+    assert read("t.txt", b"a").startswith("is neither ")
+    assert read("t.csv", b"a\0,b\n1,2") == "has a column whose name ends in a null character"
+    monkeypatch.setattr(_reading, "_MOST_COLUMNS", 2)
+    told = "has 3 columns, and the command takes 2 at most; audit from Python"
+    assert read("t.csv", b"a,b\n1,2") is None and read("t.csv", b"a,b,c\n1,2,3") == told
+    whole = gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)
+    for damaged in (whole[:-12], b"a,b\n1,2", whole[:20] + b"xx" + whole[22:]):
+        assert read("t.csv.gz", damaged).startswith("cannot be read: ")
+    # A letter behind the beginning by which a file is recognized.
+    monkeypatch.setattr(_dialect, "_BYTES", 8)
+    text = "a,b\n1,2\n3,\u00e9\n".encode("latin-1")
+    assert read("t.csv", text) is None
+    assert read("t.csv", text, "encoding=utf-8") == (
+        "cannot be read: it is not text in utf-8; --read encoding=latin-1 reads any bytes"
+    )
+    assert read("t.csv", text, "encoding=latin-1") is None
+    table = read_table(tmp_path / "t.csv")
+    assert table.frame["b"].tolist() == ["2", "\u00e9"]
+    assert table.notes[0] == "t.csv was read with encoding='cp1252'; --read overrides."

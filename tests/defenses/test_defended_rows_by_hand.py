@@ -10,8 +10,9 @@ import pandas as pd
 from by_hand import expect_answers, tell_refusal
 from numpy import array, inf, nan
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -22,7 +23,9 @@ from skmia.defenses import (
     DPSGDClassifier,
     LabelOnlyDefense,
     PATEDefense,
+    PrivateSearchCV,
     RoundingDefense,
+    SoftLabelDefense,
     StudentDefense,
     TemperatureDefense,
     TopKDefense,
@@ -318,6 +321,16 @@ def list_conflicts(**given):
     return [*DPSGDClassifier(Recorder(), **usual)._list_conflicting_parameters()]
 
 
+def read_private(y, X=((1.0,), (2.0,)), **given):
+    defense = DPSGDClassifier(Recorder(), noise_multiplier=1.0, **given)
+    told = tell_refusal(lambda: defense._read_rows([*X], y))
+    return told[:23] if told is not None else defense._read_rows([*X], y)
+
+
+def is_covered(**given):
+    return DPSGDClassifier(Recorder(), noise_multiplier=1.0, **given)._is_covered
+
+
 class Reads(BaseEstimator):
     """An attack that asks for what it is told."""
 
@@ -370,8 +383,90 @@ OTHERS = [
         ["classes are those of the schema; leave classes out."],
     ),
     (lambda: list_conflicts(schema=make_schema()), []),
+    (lambda: read_private([3, 1], classes=[1, 3]), ([[1.0], [2.0]], [3, 1], [1, 3])),
+    (lambda: read_private([0, 1], classes=[0, 1, 2])[2], [0, 1, 2]),
+    (lambda: read_private([0.5, 1.5], classes=[0, 1]), "Unknown label type: con"),
+    # With a schema, of labels the places among its classes; -1 where a row does not fit.
+    (
+        lambda: read_private(["b", "a"], schema=make_schema()),
+        ([[0.5], [1.0]], [1, 0], ["a", "b"]),
+    ),
+    (lambda: read_private(["b", "c"], schema=make_schema())[1], [1, -1]),
+    (lambda: read_private(["b", "a"], [["x"], [2]], schema=make_schema())[1], [-1, 0]),
+    (lambda: is_covered(), True),
+    (
+        lambda: tell_refusal(
+            lambda: DPSGDClassifier(max, noise_multiplier=-1.0).plan_steps([[1.0]], [0])
+        )[:33],
+        "The 'noise_multiplier' parameter of DPSGDClassifier"[:33],
+    ),
+    (lambda: [is_covered(noise_seed=0), is_covered(poisson_sampling=False)], [False, False]),
     (lambda: list_conflicts(max_grad_norm=inf), ["Noise needs a finite max_grad_norm; got inf."]),
     (lambda: list_conflicts(max_grad_norm=inf, noise_multiplier=0), []),
+]
+
+
+def search(covered=True, noise_seed=None, public=None, missing=None):
+    """Return the cost of a search, what it records and compares by, and its candidates."""
+    told = []
+    bound = np.full(4, 0.5 if covered else inf)
+    parts = {
+        "import_optional": mock.Mock(side_effect=missing),
+        "_cover_score": lambda divergences, delta: (2 * divergences, 7.0),
+        "convert_divergences": lambda curve, delta: float(curve[0]),
+        "choose_target_delta": lambda delta, n: 1 / n,
+    }
+    of_search = {
+        "_check_is_private": lambda self: None,
+        "_check_scoring": lambda self: None,
+        "_list_candidates": lambda self: ["a", "b", "c"],
+        "_bound_trial": lambda self, candidates, part: bound,
+        "_make_law": lambda self: NS(spend=lambda divergences: 3 * divergences),
+        "_record": lambda self, curve, n: told.append((float(curve[-1]), n)),
+        "_run_trials": lambda self, law, candidates, part, comparison: told.append(comparison),
+        "_release": lambda self, best, candidates: None,
+    }
+    defense = PrivateSearchCV(
+        LogisticRegression(), {}, public=public, noise_seed=noise_seed, validation_fraction=0.25
+    )
+    with (
+        mock.patch.multiple(_private_search, **parts),
+        mock.patch.multiple(PrivateSearchCV, **of_search),
+    ):
+        told_ = tell_refusal(lambda: defense.fit(np.arange(4.0)[:, None], [0, 1, 0, 1]))
+    if told_ is not None:
+        return told_
+    recorded, comparison = told
+    assert (defense.delta_, defense.n_candidates_) == (0.25, 3)
+    return defense.epsilon_, recorded, len(comparison.y), comparison.noise
+
+
+def plan_votes(**given):
+    """Return the steps that a vote of teachers plans on ten rows."""
+    usual = {"noise_multiplier": 2.0, "target_delta": 0.01} | given
+    defense = PATEDefense(LogisticRegression(), [[0.0]], **usual)
+    call = lambda: defense.plan_steps(np.zeros((10, 1)), np.zeros(10))  # noqa: E731
+    return (tell_refusal(call) or "")[:33] or call()
+
+
+OF_TEACHERS = "The 'n_teachers' parameter of PAT"
+PUBLIC = Records(np.zeros((5, 1)), np.zeros(5))
+SEARCHES = [
+    # A score on rows that are held out costs as well, and public rows do not.
+    (lambda: search(), (3.0, (3.0, 4), 1, 7.0)),
+    (lambda: search(public=PUBLIC), (1.5, (1.5, 4), 5, None)),
+    (lambda: search(covered=False)[:2], (inf, (inf, 4))),
+    # Noise that can be repeated covers nothing.
+    (lambda: search(noise_seed=0)[:2], (inf, (inf, 4))),
+    (lambda: plan_votes(), [(2.0, 1.0, 1)]),
+    (lambda: plan_votes(noise_seed=0), [(0.0, 1.0, 1)]),
+    (
+        lambda: plan_votes(noise_multiplier=None, target_epsilon=0.5),
+        [(mechanisms.gaussian_sigma(0.5, 0.01), 1.0, 1)],
+    ),
+    (lambda: plan_votes(n_teachers=0), OF_TEACHERS),
+    (lambda: plan_votes(target_epsilon=0.5)[:10], "Give one o"),
+    (lambda: search(missing=ImportError("no opacus")), "no opacus"),
 ]
 
 # -- answers that are changed, and what a classifier takes
@@ -407,6 +502,19 @@ def describe_tags(defended):
     return tags.classifier_tags.multi_label, tags.target_tags.multi_output
 
 
+def describe_inputs(defended):
+    inputs = get_tags(defended).input_tags
+    return inputs.sparse, inputs.allow_nan
+
+
+def describe_search(estimator):
+    tags = get_tags(PrivateSearchCV(estimator, {}))
+    same = ("input_tags", "classifier_tags", "regressor_tags", "target_tags", "estimator_type")
+    inner = get_tags(estimator)
+    return tags.non_deterministic, all(getattr(tags, one) == getattr(inner, one) for one in same)
+
+
+BOOSTING, NOISY = HistGradientBoostingClassifier(), dict(target_epsilon=1.0)
 SEVERAL, ONE = DecisionTreeClassifier(), LogisticRegression()
 OUTPUTS = [
     (lambda: TopKDefense(ONE, k=1).change_proba([[0.4, 0.4, 0.2]]), [[0.4, 0.0, 0.0]]),
@@ -425,6 +533,19 @@ OUTPUTS = [
     (lambda: describe_tags(LabelOnlyDefense(SEVERAL)), (True, True)),
     (lambda: describe_tags(LabelOnlyDefense(ONE)), (False, False)),
     (lambda: describe_tags(RoundingDefense(SEVERAL)), (False, False)),
+    # Rows reach all that is inside, and noise is not repeated.
+    (lambda: describe_inputs(LabelOnlyDefense(ONE)), (True, False)),
+    (lambda: describe_inputs(LabelOnlyDefense(BOOSTING)), (False, True)),
+    (lambda: describe_inputs(StudentDefense(BOOSTING, Y, student=SEVERAL)), (False, True)),
+    (lambda: describe_inputs(StudentDefense(SEVERAL, Y, student=BOOSTING)), (False, True)),
+    (lambda: describe_inputs(StudentDefense(SEVERAL, Y, student=ONE)), (True, False)),
+    (lambda: describe_inputs(StudentDefense(ONE, SEVERAL)), (True, False)),
+    (lambda: get_tags(StudentDefense(SEVERAL, Y)).classifier_tags.multi_label, False),
+    (lambda: get_tags(SoftLabelDefense(SEVERAL)).classifier_tags.multi_label, False),
+    (lambda: get_tags(PATEDefense(ONE, Y, **NOISY)).non_deterministic, True),
+    (lambda: get_tags(PATEDefense(ONE, Y, noise_seed=0, **NOISY)).non_deterministic, False),
+    (lambda: get_tags(mechanisms.GaussianMechanism(random_state=0)).non_deterministic, True),
+    (lambda: [describe_search(one) for one in (ONE, LinearRegression())], [(True, True)] * 2),
     (lambda: continue_fit([0, 1], None), ([[0, 1], None], [0, 1])),
     (lambda: continue_fit(None, first=True)[0], ["fit", None]),
     (lambda: hasattr(LabelOnlyDefense(FrozenEstimator(Learner())), "partial_fit"), False),
@@ -515,7 +636,7 @@ def test_rows_that_are_left_out_by_hand():
 
 
 def test_students_and_searches_by_hand():
-    expect_answers(OTHERS)
+    expect_answers([*OTHERS, *SEARCHES])
 
 
 def test_answers_of_a_defense_by_hand():

@@ -456,7 +456,8 @@ def test_what_a_module_keeps_of_rows_goes_with_the_copy_that_was_trained():
     made = net(behind(OnRealRows))(64, 2).initialize()
     privacy = training.plan(made, 31, 8.4, 1.0, True)
     randomness = PrivateRandomness(0)
-    training.train_privately(made, table, np.append(Y, 0), privacy, randomness, together=False)
+    settings = privacy, randomness, False, training.AuditorExtras(), 0
+    training.train_privately(made, table, np.append(Y, 0), *settings)
     layer = made.module_[0][0]
     assert layer.seen == 0 and layer.rows == []
 

@@ -2,6 +2,7 @@
 
 import ast
 import random
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -221,3 +222,24 @@ def test_the_state_for_a_gpu_has_a_key_and_a_counter():
     keys, counters = np.array([state.numpy().view(np.uint64) for state in states]).T
     assert len(set(keys)) == 50 and max(keys) > 2**56
     assert len(set(counters)) == 50 and 2**55 < max(counters) < 2**63 and not (counters % 4).any()
+
+
+@contextmanager
+def preserved_randomness_of_cpu(torch):
+    kept = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    yield
+    random.setstate(kept[0])
+    np.random.set_state(kept[1])  # noqa: NPY002
+    torch.set_rng_state(kept[2])
+
+
+def test_each_gpu_has_a_state_of_its_own(monkeypatch):
+    torch, states = pytest.importorskip("torch"), {}
+    monkeypatch.setattr(_exact_noise, "preserved_randomness", nullcontext)
+    for name, found in (("is_available", True), ("is_initialized", True), ("device_count", 2)):
+        monkeypatch.setattr(torch.cuda, name, lambda found=found: found)
+    keep = lambda state, device: states.setdefault(device, state.tolist())  # noqa: E731
+    monkeypatch.setattr(torch.cuda, "set_rng_state", keep)
+    with preserved_randomness_of_cpu(torch), PrivateRandomness(0).for_modules():
+        pass
+    assert [*states] == [0, 1] and states[0] != states[1]

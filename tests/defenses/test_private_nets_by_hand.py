@@ -14,7 +14,8 @@ pytest.importorskip("opacus")
 
 from torch import nn, tensor  # noqa: E402
 
-from skmia.defenses import _fresh_weights, _private_training  # noqa: E402
+from skmia.defenses import DPSGDClassifier, _fresh_weights, _private_training  # noqa: E402
+from skmia.defenses.schema import DeclaredSchema, NumberColumn  # noqa: E402
 
 Training = _private_training._PrivateTraining
 
@@ -290,6 +291,121 @@ ROWS = [
     ),
 ]
 
+# -- nets that are made, and parts that private training cannot take
+
+
+class OwnNet:
+    """What is no net of skorch, but is initialized like one."""
+
+    def __init__(self, fails=None):
+        self.fails, self.is_ready = fails, False
+
+    def get_params(self, deep=False):
+        return {"fails": self.fails}
+
+    def initialize(self):
+        if self.fails:
+            raise RuntimeError(self.fails)
+        self.is_ready = True
+        return self
+
+
+def make_once(net, public_weights=True):
+    made = _private_training._make_once(net, 2, 3, True, public_weights)
+    return made.is_ready, made is net
+
+
+def refuse_net(net):
+    return tell_refusal(lambda: make_once(net)).removeprefix("estimator ")
+
+
+def list_foreign(*layers, train_split=None, trains=True, device="cpu"):
+    """Return the first words of what is said of the layers of a net."""
+    module = nn.Sequential(*layers).to(device)
+    module.requires_grad_(trains)
+    net = NS(train_split=train_split, module_=module, criterion_="c", callbacks_=[])
+    nothing = dict.fromkeys(
+        ("_list_foreign_methods", "_list_wrong_losses", "_list_foreign_callbacks"),
+        lambda net: [],
+    )
+    with mock.patch.multiple(_private_training, **nothing):
+        return [one[:32] for one in _private_training._list_foreign_parts(net)]
+
+
+class BadRows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(tensor([1.0]))
+
+
+def try_net(error):
+    net = NS(module_=BadRows())
+    parts = {
+        "PrivateRows": lambda net, X, codes: (X.dtype.name, codes.tolist(), X.shape),
+        "_try_rows": mock.Mock(side_effect=error),
+    }
+    with mock.patch.multiple(_private_training, **parts):
+        told = tell_refusal(lambda: _private_training.try_net(net, (4,), 3))
+        return told, [given.args[1] for given in parts["_try_rows"].call_args_list]
+
+
+def fit_codes(y, classes, units, has_schema):
+    """Return the numbers of the units that rows are trained on."""
+    told = []
+    parts = {
+        "_read_rows": lambda self, X, y: (np.zeros((len(y), 1)), array(y), array(classes)),
+        "_make_net": lambda self, training, X, classes: "net",
+        "_dtype": lambda self: np.float32,
+        "_name_units": lambda self, shape, classes: array(units),
+        "_train": lambda self, training, X, codes, together: told.append((X.dtype.name, codes)),
+    }
+    columns = {"x": NumberColumn(0, 1)}
+    declared = DeclaredSchema(columns, classes=[0, 1]) if has_schema else None
+    with (
+        mock.patch.multiple(DPSGDClassifier, **parts),
+        mock.patch.object(_private_training, "try_net", lambda *given: True),
+    ):
+        private = DPSGDClassifier(max, noise_multiplier=0.0, schema=declared, random_state=0)
+        private.fit([[0.0]] * len(y), y)
+    return told[0]
+
+
+LINEAR = nn.Linear(2, 2)
+ASKED = ("float32", [0, 1, 2, 0, 1, 2, 0, 1], (8, 4))
+NETS = [
+    # Labels are numbered by the units of a net; with a schema they are places among classes.
+    (lambda: fit_codes([3, 1, 7], [1, 3], [1, 3], False), ("float32", [1, 0, -1])),
+    (lambda: fit_codes([1, -1, 0], [0, 2], [0, 2], True)[1], [1, -1, 0]),
+    (lambda: fit_codes([1, -1, 0], [0, 2], [0, 1, 2], True)[1], [2, -1, 0]),
+    (lambda: make_once(OwnNet()), (True, False)),
+    (lambda: make_once(lambda n_features, n_classes: OwnNet()), (True, False)),
+    (lambda: make_once(OwnNet(), False), (True, False)),
+    (
+        lambda: refuse_net(lambda n_features, n_classes: 3),
+        "makes no net of two numbers: TypeError: got int",
+    ),
+    (lambda: refuse_net(lambda: 3)[:38], "makes no net of two numbers: TypeError"),
+    (lambda: refuse_net(OwnNet("no  room")), "cannot be initialized: RuntimeError: no room"),
+    (lambda: list_foreign(LINEAR, nn.GroupNorm(1, 2), nn.Embedding(2, 2)), []),
+    (lambda: list_foreign(LINEAR, train_split=1), ["The rows of a validation split a"]),
+    (lambda: list_foreign(LINEAR, nn.BatchNorm1d(2)), ["The net has a BatchNorm1d, which"]),
+    (lambda: list_foreign(nn.Embedding(2, 2, max_norm=1)), ["The net has an Embedding with ma"]),
+    (lambda: list_foreign(nn.EmbeddingBag(2, 2, max_norm=1)), ["The net has an EmbeddingBag with"]),
+    (lambda: list_foreign(nn.Linear(2, 2), trains=False), ["The net has no weights to train."]),
+    (
+        lambda: list_foreign(nn.Linear(2, 2, bias=False), device="meta"),
+        ["The device of the net must be on"],
+    ),
+    (lambda: try_net(None), (None, [ASKED])),
+    # Of values that a module does not take, zeros and ones are tried.
+    (lambda: try_net([TypeError("a"), True]), (None, [ASKED, ASKED])),
+    (
+        lambda: try_net([TypeError("a"), IndexError("b")])[0],
+        "The net cannot be tried with synthetic rows (IndexError: b).",
+    ),
+    (lambda: try_net([_private_training._KeepsRowsError("kept")]), ("kept", [ASKED])),
+]
+
 # -- clipped gradients, their sums, and what is released
 
 
@@ -445,6 +561,8 @@ SUMS = [
 ]
 
 
-@pytest.mark.parametrize("rows", [WEIGHTS, ROWS, SUMS], ids=["weights", "rows", "sums"])
+@pytest.mark.parametrize(
+    "rows", [WEIGHTS, ROWS, NETS, SUMS], ids=["weights", "rows", "nets", "sums"]
+)
 def test_answers_by_hand(rows):
     expect_answers(rows)

@@ -17,7 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia.defenses import _released
+from skmia._core.accountant import ORDERS
+from skmia.defenses import _released, _trial_laws
 from skmia.defenses._trial_laws import NegativeBinomialTrials, PoissonTrials, _count_trials
 
 X, Y = array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 0]
@@ -186,7 +187,28 @@ def draw(law, *uniforms):
 
 
 GEOMETRIC, LOGARITHMIC = NegativeBinomialTrials(2.0, 1.0), NegativeBinomialTrials(2.0, 0.0)
+
+
+def spend(law, delta=0.25):
+    """Return what the best of all trials costs beyond one of them, times the order less one."""
+    of_one = ORDERS / 8
+    with mock.patch.object(_trial_laws, "find_delta", lambda divergences, epsilons: delta):
+        return np.round((law.spend(of_one) - of_one) * (ORDERS - 1), 9)
+
+
+def spend_again(law):
+    """Return the cost that all orders share, of divergences of which one order decides."""
+    least = (1 - 1 / ORDERS) * ORDERS / 8 - law.log_gamma / ORDERS
+    return np.ptp(np.round(spend(law) - (1 + law.eta) * least.min() * (ORDERS - 1), 7))
+
+
 LAWS = [
+    # exp(1) trials cost 1 more at the order 2; each of them may break the bound on its own.
+    (lambda: np.ptp(spend(PoissonTrials(np.e), 0.0)), 0.0),
+    (lambda: spend(PoissonTrials(np.e), 0.0)[0], 1.0),
+    (lambda: spend(PoissonTrials(2.0))[3], np.log(2) + 0.5 * (ORDERS[3] - 1)),
+    (lambda: [spend_again(GEOMETRIC), spend_again(LOGARITHMIC)], [0.0, 0.0]),
+    (lambda: GEOMETRIC.draw(0.5 - 2.0**-53), 2),
     # Of a mean of 2, one trial has the share 1/2, two 1/4, and none of Poisson exp(-2) = 0.135.
     (lambda: draw(GEOMETRIC, 0.49, 0.51, 0.999), [2, 1, 1]),
     (lambda: draw(GEOMETRIC, 0.26, 0.24, 0.13, 0.12), [2, 3, 3, 4]),
