@@ -1143,6 +1143,16 @@ ANSWERS = {
         ),
     ],
     probabilities: [
+        (
+            lambda: (
+                tell_refusal(lambda: probabilities.round_into_bounds(array([[0.0, 100.0]]))) or ""
+            )[-43:],
+            "alues from 0 to 100. Divide percent by 100.",
+        ),
+        (
+            lambda: tell_refusal(lambda: probabilities.round_into_bounds(array([[0.0, 100.5]]))),
+            "The model's probabilities must lie in [0, 1]; got values from 0 to 100.5.",
+        ),
         (lambda: probabilities.check_sums(array([[0.5, 0.5], [0.25, 0.75]]), "p"), None),
         (
             lambda: tell_refusal(
