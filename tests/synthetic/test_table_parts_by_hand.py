@@ -1088,7 +1088,8 @@ ANSWERS = {
             ),
             [
                 "A model of t that was fitted on synthetic rows reaches an AUC of 0.750 on "
-                "held-out rows, and a model that was fitted on training rows 0.875 (chance: 0.500).",
+                "held-out rows, and a model that was fitted on training rows 0.875 (chance: "
+                "0.500).",
                 "5 further tables of the generator: q 0.500 on average, from 0.250 to -.",
             ],
         ),
