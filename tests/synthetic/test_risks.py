@@ -276,10 +276,23 @@ def test_missing_values_and_quotes():
         "secrets has 'wage', which is not a column",
     ),
     (lambda X, table: LinkabilityRisk(n_neighbors=9).fit(X, X, X), "n_neighbors=9 needs that many"),
-    (lambda X, table: excess_risk(11, 10, 0, 10), "from 0 to the number of attacks, 10"),
-    (
-        lambda X, table: excess_risk(1, 10, 0, 10, confidence_level=0),
-        r"confidence_level must be a number in \(0, 1\)",
+    *(
+        (lambda X, table, given=given: excess_risk(*given), f"{name} must be .*got {bad}")
+        for given, name, bad in (
+            ((11, 10, 0, 10), "successes", 11),
+            ((-1, 10, 0, 10), "successes", -1),
+            ((1, 10, 10.5, 10), "control_successes", 10.5),
+            ((1, 10, -0.5, 10), "control_successes", -0.5),
+            ((1, -1, 0, 10), "n_attacks", -1),
+            ((1, 10, 0, -1), "n_controls", -1),
+        )
+    ),
+    *(
+        (
+            lambda X, table, level=level: excess_risk(1, 10, 0, 10, confidence_level=level),
+            r"confidence_level must be a number in \(0, 1\); got",
+        )
+        for level in (0, 1, -0.5, 1.5)
     ),
 )
 def test_tables_that_cannot_be_compared(call, words, error):

@@ -141,6 +141,17 @@ def grow_split(*columns):
     return _people._grow_split(codes, halves == 0, "a")
 
 
+def has_crossed(*columns, is_real=None):
+    is_real = np.arange(40) // 10 % 2 == 0 if is_real is None else is_real
+    codes = dict(zip("abc", columns, strict=False))
+    return _people._has_crossed(codes, is_real, [*codes])
+
+
+def read_codes_of(values, dtype, as_numbers):
+    found = _kinds._read_codes(pd.Series(values, dtype=dtype), as_numbers)
+    return str(found.dtype), [None if pd.isna(one) else one for one in found]
+
+
 def leave_out_shared(fewest):
     tables, people = read_people("p")
     tables["synthetic"] = pd.DataFrame({"a": [6, 7, 8]})
@@ -661,6 +672,20 @@ ANSWERS = {
             (3 - 3 * 0.4 / 0.6) / 6**0.5,
         ),
         (lambda: _people._score_key(array([0, 1]), array([True, False])), 0.0),
+        # Two columns of both tables that have at least a fifth more values together than apart.
+        (lambda: has_crossed(fourths, halves), True),
+        (lambda: has_crossed(fourths, fourths // 2), False),
+        (lambda: has_crossed(fourths, fourths // 2, halves), True),
+        (lambda: has_crossed(fourths), False),
+        (lambda: has_crossed(np.arange(40) % 5, np.arange(40) == 0), True),
+        (lambda: has_crossed(np.arange(40) % 6, np.arange(40) == 0), False),
+        # What is of other values in each table is a difference of these.
+        (lambda: has_crossed(np.arange(40) // 20, fourths, is_real=halves == 0), False),
+        (lambda: read_codes_of([1, 2], "category", True), ("int64", [1, 2])),
+        (lambda: read_codes_of([1, None], "category", True), ("float64", [1.0, None])),
+        (lambda: read_codes_of([1, 2], "category", False), ("category", [1, 2])),
+        (lambda: read_codes_of([1, 2], "int64", False), ("category", [1, 2])),
+        (lambda: read_codes_of([1, 2], "int64", True), ("int64", [1, 2])),
         # A column joins the first where both split the rows more clearly, until none is left.
         (lambda: grow_split(fourths, halves), ["a", "b"]),
         (lambda: grow_split(fourths, halves * 0, halves), ["a", "c"]),
