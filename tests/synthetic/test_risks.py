@@ -86,7 +86,7 @@ def test_copies_are_found_and_fresh_rows_are_not(estimator):
     assert (found["low"] > 0.3).all() and (found["pvalue"] == 0.001).all()
     assert (found["attack_low"] > found["naive"]).all()
     again = clone(estimator).fit(train, test, train).result_
-    pd.testing.assert_frame_equal(found, again)
+    pd.testing.assert_frame_equal(found, again, check_exact=True)
     fitted = clone(estimator).fit(train, test, fresh)
     # At most six p-values, each at its smallest value with a probability of 0.001.
     assert (fitted.result_["pvalue"] > 0.001).all() and "risk" in fitted.summary()
@@ -313,7 +313,7 @@ def test_one_table_and_its_sides_stand_for_three_tables(risk):
     tables = [make_table(rng, n) for n in (60, 50, 40)]
     risk = clone(risk).set_params(n_permutations=19)
     found = clone(risk).fit(*stack(*tables))
-    pd.testing.assert_frame_equal(found.result_, clone(risk).fit(*tables).result_)
+    pd.testing.assert_frame_equal(found.result_, clone(risk).fit(*tables).result_, check_exact=True)
 
 
 @pytest.mark.parametrize("risk", QUICK, ids=name_of)
