@@ -95,8 +95,8 @@ def check_membership(membership, n_records):
             f"membership needs one value for each of {n_records} records; "
             f"got shape {membership.shape}."
         )
-    missing = membership.dtype.kind not in "biu" and pd.isna(membership)
-    if np.any(missing):
+    missing = pd.isna(membership)
+    if missing.any():
         raise ValueError(
             f"membership has no value for {missing.sum()} of {n_records} records, first at "
             f"position {missing.argmax()}."

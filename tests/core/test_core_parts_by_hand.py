@@ -33,11 +33,14 @@ from skmia._core import (
     filed_array,
     files,
     foreign_words,
+    gaussians,
     groups,
     guesses,
     hashing,
+    metric_inputs,
     needs,
     normal_law,
+    numbers,
     optional,
     outputs,
     probabilities,
@@ -465,6 +468,45 @@ def advise_on_unknown(said):
     return error_hints._advise_on_unknown(said, FRAME).partition(", which were")[0]
 
 
+def draw_blindly(n_records, most):
+    """Draw at most so many records; tell which, and whether the rest fits them."""
+    given = Records(np.arange(n_records)[:, None], np.zeros(n_records))
+    with mock.patch.object(blind, "MOST_RECORDS", most):
+        found = blind._draw_blind_sample(given, np.arange(n_records) % 3, np.random.default_rng(0))
+    rows = found.rows.tolist()
+    fits = found.records.X[:, 0].tolist() == rows
+    return (
+        len(rows),
+        rows == sorted({*rows}),
+        fits,
+        found.membership.tolist() == [k % 3 for k in rows],
+    )
+
+
+# A column without spread between two, whose inverse covariance is a third of 1, -1 and 4.
+DIAGONAL = gaussians.DiagonalMoments(array([1.0, 2, 3]), array([4.0, 0, 0.25]))
+FULL = gaussians.FullMoments(array([1.0, 2, 3]), array([[4.0, 0, 1], [0, 0, 0], [1, 0, 1]]))
+
+
+def use_moments(moments):
+    row, other = array([[2.0, 5.0, 1.0]]), array([[4.0, 1.0, 0.5]])
+    return [
+        moments.constant,
+        moments.solve(row[0]),
+        moments.variance_along(array([1.0, 2.0, 3.0])),
+        moments.trace_of(array([1.0, 7.0, 2.0])),
+        moments.inner(row, row),
+        moments.inner(row, other),
+    ]
+
+
+def check_bits(*values, dtype=object):
+    try:
+        return metric_inputs.check_bits(array(values, dtype=dtype), "bits").tolist()
+    except ValueError as error:
+        return str(error)
+
+
 EMPTY, PLAIN = Pipeline([]), make_pipeline(MinMaxScaler(), LogisticRegression())
 
 
@@ -588,6 +630,36 @@ ANSWERS = {
         (lambda: are_close(([1.0], [3.0]), ([1.0],)), False),
         (lambda: skorch_nets._are_close_tensors("a", "a"), False),
     ],
+    gaussians: [
+        (
+            lambda: use_moments(DIAGONAL),
+            [[False, True, False], [0.5, 0.0, 4.0], 6.25, 8.25, [5.0], [4.0]],
+        ),
+        (lambda: DIAGONAL.whiten(array([[2.0, 5.0, 1.0]])), [[1.0, 0.0, 2.0]]),
+        (
+            lambda: use_moments(FULL),
+            [[False, True, False], [1 / 3, 0.0, 2 / 3], 19.0, 3.0, [4 / 3], [5 / 3]],
+        ),
+    ],
+    metric_inputs: [
+        (lambda: check_bits(1, 0), [True, False]),
+        (lambda: check_bits(True, 0), [True, False]),
+        (
+            lambda: check_bits(1, 2)[:60],
+            "bits must hold 1 for members and 0 for non-members; got the ",
+        ),
+        (lambda: check_bits("a", "b", dtype=None)[51:], " got dtype <U1."),
+        (lambda: check_bits(True, False, dtype=bool), [True, False]),
+        (lambda: numbers.are_allowed_numbers(array([0, 1], dtype=object), (0, 1)), False),
+        (lambda: numbers.are_allowed_numbers(array([0, 1j]), (0, 1)), False),
+        (lambda: numbers.are_allowed_numbers(array([0, 1.0]), (0, 1)), True),
+        (lambda: numbers.are_allowed_numbers(array([0.5]), (0, 1)), False),
+    ],
+    blind._draw_blind_sample: [
+        (lambda: draw_blindly(9, 9), (9, True, True, True)),
+        (lambda: draw_blindly(9, 8), (8, True, True, True)),
+        (lambda: draw_blindly(9, 3), (3, True, True, True)),
+    ],
     sample_weights: [
         (lambda: mark_trained(None, None, None), None),
         (lambda: mark_trained(1.0, 0.5, 2.0), None),
@@ -647,7 +719,7 @@ ANSWERS = {
         ),
         (
             lambda: (
-                tokens.BagOfTokens(array([[1, 2, 2], [3, -1, -1]]))
+                tokens.BagOfTokens(array([[0, 2, 2], [3, -1, -1]]))
                 .encode(array([[2, 2, 9], [3, -1, -1], [0, 1, 5]]))
                 .toarray()
             ),
@@ -1143,6 +1215,16 @@ ANSWERS = {
         ),
     ],
     probabilities: [
+        (
+            lambda: (
+                tell_refusal(lambda: probabilities.round_into_bounds(array([[0.0, 100.0]]))) or ""
+            )[-24:],
+            ". Divide percent by 100."[-24:],
+        ),
+        (
+            lambda: tell_refusal(lambda: probabilities.round_into_bounds(array([[0.0, 100.5]]))),
+            "The model's probabilities must lie in [0, 1]; got values from 0 to 100.5.",
+        ),
         (lambda: probabilities.check_sums(array([[0.5, 0.5], [0.25, 0.75]]), "p"), None),
         (
             lambda: tell_refusal(

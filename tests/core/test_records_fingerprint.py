@@ -156,6 +156,18 @@ def test_nullable_columns_equal_ordinary_ones_where_nothing_is_missing(frame):
     assert find(holes)[1] != find(holes[["b", "a"]])[1]
 
 
+@pytest.mark.parametrize("others", [{}, {"text": ["x", "x"]}, {"small": np.int8([3, 3])}])
+def test_what_lies_under_a_missing_number_does_not_count(others):
+    def make(under, is_missing):
+        held = pd.arrays.IntegerArray(np.array([5, under]), np.array([False, is_missing]))
+        return find(pd.DataFrame({"a": held, **others}))
+
+    lacking = make(7, True)
+    for under in (0, 1, 7):
+        np.testing.assert_array_equal(make(under, True), lacking)
+        np.testing.assert_array_equal(make(under, False) == lacking, [True, False])
+
+
 def test_objects_are_compared_as_python_compares_them():
     for one in (1, 1.0, True, np.float32(1), np.int8(1), np.bool_(True)):
         assert find(np.array([[one]], dtype=object)) == find(np.array([[1]], dtype=object))

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from quick_audits import permute_no_table
 
-from skmia.synthetic import audit_table
+from skmia.synthetic import SinglingOutRisk, audit_table
 from skmia.synthetic._table._audit import _check_duplicates
 from skmia.synthetic._table._evidence import (
     ROWS,
@@ -44,6 +44,12 @@ def test_a_table_with_copies_leaks_and_fresh_ones_do_not(tables):
     assert report.evidence == "leak" and report.verdict.startswith("Leakage found. ")
     assert "rare copies, " in report.verdict and "rare copies" in report.summary(verbose=True)
     assert report.results.loc["rare copies", "pvalue_holm"] < 0.05
+    # Each column is inferred; of singling out by one column, all predicates count together.
+    assert [*report.results.index[-4:]] == [f"inference of {name}" for name in real]
+    risk = SinglingOutRisk("univariate", n_permutations=0, n_attacks=120, random_state=0)
+    alone = risk.fit(real, holdout, copied).result_.iloc[0]
+    row = report.results.loc["singling out, one column"]
+    assert (row["n_attacks"], row["attack"]) == (alone["n_attacks"], alone["attack"])
     turned = made[made.columns[::-1]]  # columns in another order
     safe = audit_table(real, turned, holdout, random_state=0)
     assert safe.evidence == "none"

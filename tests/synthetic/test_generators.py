@@ -147,6 +147,12 @@ def test_an_array_comes_back_as_an_array(name):
     assert made.shape == (20, 3) and made.dtype == float
 
 
+@pytest.mark.parametrize("n_samples", [0, -1, 2.5])
+def test_numbers_of_rows_to_draw_are_checked(n_samples):
+    with pytest.raises(ValueError, match="n_samples must be an integer from 1"):
+        BootstrapGenerator().fit(TABLE).sample(n_samples)
+
+
 def test_bootstrap_draws_training_rows():
     made = BootstrapGenerator().fit(TABLE).sample(500, random_state=0)
     assert len(pd.concat([TABLE, made]).drop_duplicates()) == len(TABLE.drop_duplicates())

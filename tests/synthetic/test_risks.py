@@ -86,7 +86,7 @@ def test_copies_are_found_and_fresh_rows_are_not(estimator):
     assert (found["low"] > 0.3).all() and (found["pvalue"] == 0.001).all()
     assert (found["attack_low"] > found["naive"]).all()
     again = clone(estimator).fit(train, test, train).result_
-    pd.testing.assert_frame_equal(found, again)
+    pd.testing.assert_frame_equal(found, again, check_exact=True)
     fitted = clone(estimator).fit(train, test, fresh)
     # At most six p-values, each at its smallest value with a probability of 0.001.
     assert (fitted.result_["pvalue"] > 0.001).all() and "risk" in fitted.summary()
@@ -276,10 +276,23 @@ def test_missing_values_and_quotes():
         "secrets has 'wage', which is not a column",
     ),
     (lambda X, table: LinkabilityRisk(n_neighbors=9).fit(X, X, X), "n_neighbors=9 needs that many"),
-    (lambda X, table: excess_risk(11, 10, 0, 10), "from 0 to the number of attacks, 10"),
-    (
-        lambda X, table: excess_risk(1, 10, 0, 10, confidence_level=0),
-        r"confidence_level must be a number in \(0, 1\)",
+    *(
+        (lambda X, table, given=given: excess_risk(*given), f"{name} must be .*got {bad}")
+        for given, name, bad in (
+            ((11, 10, 0, 10), "successes", 11),
+            ((-1, 10, 0, 10), "successes", -1),
+            ((1, 10, 10.5, 10), "control_successes", 10.5),
+            ((1, 10, -0.5, 10), "control_successes", -0.5),
+            ((1, -1, 0, 10), "n_attacks", -1),
+            ((1, 10, 0, -1), "n_controls", -1),
+        )
+    ),
+    *(
+        (
+            lambda X, table, level=level: excess_risk(1, 10, 0, 10, confidence_level=level),
+            r"confidence_level must be a number in \(0, 1\); got",
+        )
+        for level in (0, 1, -0.5, 1.5)
     ),
 )
 def test_tables_that_cannot_be_compared(call, words, error):
@@ -300,7 +313,7 @@ def test_one_table_and_its_sides_stand_for_three_tables(risk):
     tables = [make_table(rng, n) for n in (60, 50, 40)]
     risk = clone(risk).set_params(n_permutations=19)
     found = clone(risk).fit(*stack(*tables))
-    pd.testing.assert_frame_equal(found.result_, clone(risk).fit(*tables).result_)
+    pd.testing.assert_frame_equal(found.result_, clone(risk).fit(*tables).result_, check_exact=True)
 
 
 @pytest.mark.parametrize("risk", QUICK, ids=name_of)

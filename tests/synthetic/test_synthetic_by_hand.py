@@ -132,6 +132,11 @@ def judge_split(name="p", is_real=PERSON < 20, **others):
     return _people._judge_split({name: PERSON, **others}, is_real, [name])
 
 
+def split_persons(*sizes):
+    """Number persons by groups of so many."""
+    return np.repeat(np.arange(len(sizes)), sizes)[PERSON]
+
+
 def change_persons(n):
     """Number persons by fifths, of which n have another number in one of their rows."""
     fifth = PERSON % 5
@@ -654,6 +659,9 @@ ANSWERS = {
     _people: [
         # 40 persons of four rows, in one table each: 240 pairs of 12,720. Another column of theirs
         # makes them rarer by chance, five times in all.
+        # Where the other column has a fifth of the pairs, five times what is expected are there.
+        (lambda: judge_split(g=split_persons(9, 9, 8, 8, 6)), ("p", "g")),
+        (lambda: judge_split(g=split_persons(10, 10, 8, 6, 6)), None),
         (lambda: judge_split(fifth=PERSON % 5, free=np.arange(160) % 7), ("p", "fifth")),
         (lambda: judge_split(fourth=PERSON % 4), None),
         (lambda: judge_split(half=PERSON % 2, fifth=PERSON % 5), ("p", "half", "fifth")),

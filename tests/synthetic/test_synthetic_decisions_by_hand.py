@@ -15,6 +15,7 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics.pairwise import manhattan_distances
 
+from skmia.defenses.schema import NumberColumn, ValuesColumn
 from skmia.synthetic import (
     GowerEncoder,
     _adversarial_accuracy,
@@ -362,6 +363,18 @@ def score_by_classifier(shares, n_made=2, n_known=6):
     make = lambda n_trees, **given: Forest()  # noqa: E731
     with mock.patch.object(_generator_attack, "RandomForestClassifier", make):
         return _generator_attack.ClassifierScore(space)(array(shares)), *learned
+
+
+def list_values(column):
+    found = _dp_wgan._list_values(column)
+    return None if found is None else (found[0], found[-1], len(found))
+
+
+def bound_penalty(*weights, **settings):
+    try:
+        return critic_bounds.gradient_penalty_bounds([array(one) for one in weights], **settings)
+    except ValueError as error:
+        return str(error)
 
 
 def score_by_copula(made, known, points, is_categorical=False):
@@ -863,6 +876,31 @@ ANSWERS = {
             lambda: summarize_risk(risk=nan, n_attacks=0)[1][:50],
             "name: risk cannot be said: no attack could be made"[:50],
         ),
+    ],
+    _dp_wgan._list_values: [
+        (lambda: list_values(NumberColumn(-1, 126, whole=True)), (-1, 126, 128)),
+        (lambda: list_values(NumberColumn(-1, 127, whole=True)), None),
+        (lambda: list_values(NumberColumn(0, 1)), None),
+        (lambda: list_values(ValuesColumn(["b", "a"])), ("b", "a", 2)),
+    ],
+    critic_bounds.gradient_penalty_bounds: [
+        # Twice the top less 1, or 1, times the norms of the other layers.
+        (lambda: bound_penalty([[2.0]], [[3.0]]), [30.0, 20.0]),
+        (lambda: bound_penalty([[0.5]], [[3.0]]), [6.0, 1.0]),
+        (lambda: bound_penalty([[4.0]]), [6.0]),
+        (lambda: bound_penalty([[3.0], [4.0]], [[1.0, 0.0]]), [8.0, 40.0]),
+        (
+            lambda: bound_penalty([[3.0], [4.0]], [[1.0, 0.0]], norm="frobenius"),
+            [2 * (5 * 2**0.5 - 1) * 2**0.5, 2 * (5 * 2**0.5 - 1) * 5 * 2**0.5],
+        ),
+        (
+            lambda: bound_penalty([[1.0, 2.0]], [[1.0, 2.0]])[:35],
+            "weights must be matrices of shape (",
+        ),
+        (lambda: bound_penalty([[1.0], [2.0]])[:35], "weights must be matrices of shape ("),
+        (lambda: bound_penalty([1.0])[:35], "weights must be matrices of shape ("),
+        (lambda: bound_penalty()[:35], "weights must be matrices of shape ("),
+        (lambda: bound_penalty([[1.0]], norm="other")[:21], "norm must be one of '"),
     ],
     _generator_attack.ClassifierScore: [
         # Of a hundred trees, with half a tree more on either side, less the log of 2 / 6 rows.

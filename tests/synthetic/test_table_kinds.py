@@ -110,7 +110,7 @@ TRUTH = np.arange(N) % 2 == 0
 )
 def test_equal_values_of_other_types_are_equal(first, second):
     made = unify_column(first, second)
-    pd.testing.assert_series_equal(made[0], made[1])
+    pd.testing.assert_series_equal(made[0], made[1], check_exact=True)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_estimators_compare_values_whose_tables_have_other_types(test):
     real = real.astype({"x": np.float32})  # the value of a copy
     expected = test.fit(real, held, made).result_
     pd.testing.assert_frame_equal(
-        test.fit(real.astype({"x": float}), held, other).result_, expected
+        test.fit(real.astype({"x": float}), held, other).result_, expected, check_exact=True
     )
     assert expected.iloc[0]["train" if isinstance(test, CopyTest) else "attack"] > 0
     with pytest.raises(ValueError, match="'day' must hold values of one kind .* text in synthetic"):
@@ -160,7 +160,7 @@ def test_further_tables_of_a_generator_have_the_types_of_the_given_one(monkeypat
     own = audit_table(real, made, generator=GivesTable(made).fit(real), **settings)
     made = made.astype({"b": float}).assign(day=pd.to_datetime(made["day"]))
     other = audit_table(real, made, generator=GivesTable(made).fit(real), **settings)
-    pd.testing.assert_frame_equal(own.spread, other.spread)
+    pd.testing.assert_frame_equal(own.spread, other.spread, check_exact=True)
 
 
 def test_distances_of_dates_from_drawn_ones_are_days():

@@ -141,6 +141,17 @@ def grow_split(*columns):
     return _people._grow_split(codes, halves == 0, "a")
 
 
+def has_crossed(*columns, is_real=None):
+    is_real = np.arange(40) // 10 % 2 == 0 if is_real is None else is_real
+    codes = dict(zip("abc", columns, strict=False))
+    return _people._has_crossed(codes, is_real, [*codes])
+
+
+def read_codes_of(values, dtype, as_numbers):
+    found = _kinds._read_codes(pd.Series(values, dtype=dtype), as_numbers)
+    return str(found.dtype), [None if pd.isna(one) else one for one in found]
+
+
 def leave_out_shared(fewest):
     tables, people = read_people("p")
     tables["synthetic"] = pd.DataFrame({"a": [6, 7, 8]})
@@ -381,6 +392,51 @@ def advise(*names, result=None, reason=None, evidence="leak", **numbers):
     return [(step.imperative, step.why) for step in _report.advise_on_table(document)]
 
 
+def write_sentence(*names, counts=None, unit=None, **given):
+    document = document_of(*names, **given) | {"unchanged": counts, "verdict": "Head. And why."}
+    document["data"] |= {} if unit is None else {"unit": unit}
+    return _report.write_table_sentence(document)
+
+
+def tell_verdict(
+    evidence, units=_evidence.ROWS, unchanged=None, n_rows=(50, 50, 50), shared=0, **more
+):
+    """Write the verdict of five numbers, of which three are a leak."""
+    results = pd.DataFrame(
+        {
+            "estimate": [0.5, 0.25, 0.1, 0.0, 0.3],
+            "attack": [0.5, 0.25, nan, 0.1, 0.4],
+            "control": [0.0, 0.125, nan, 0.1, 0.1],
+            "pvalue_holm": [0.03, 0.02, 0.01, 1.0, 0.04],
+            "pvalue_below": [1.0, 0.001, 1.0, 0.0005, 1.0],
+            "leak": [True, True, True, False, False],
+        },
+        index=["rare copies", "linkability", "privacy loss", "inference of a", "near copies"],
+    )
+    results.loc[list(more.pop("leaks", ())), "leak"] = True
+    rows = dict(zip(("real", "synthetic", "holdout"), n_rows, strict=True)) | {"shared": shared}
+    settings = {"level": 0.95, "smallest_share": 0.0123, "shift": "They differ."} | more
+    grounds = _evidence.TableGrounds(results, rows, unchanged=unchanged, units=units, **settings)
+    return _evidence.write_table_verdict(grounds, evidence).partition(". ")[2]
+
+
+UNSEEN = f"{_evidence.UNSEEN} Another attack may also succeed."
+LEAKS = (
+    "The synthetic table reveals more about its training rows than about held-out rows: privacy "
+    "loss 0.100 (p = 0.01); linkability, right for 25% of the training and 12.5% of the held-out "
+    "rows (p = 0.02); rare copies, 50% of the training and 0% of the held-out rows (p = 0.03)"
+)
+
+
+def tabulate_risks(*names, level=0.95, **given):
+    document = document_of(*names, **given) | {"settings": {"confidence_level": level}}
+    return [" ".join(line.split()) for line in _report._tabulate_risks(document)]
+
+
+def describe_trained(trained=None, spread=None):
+    return _report._describe_trained({"data": {}, "trained": trained, "spread": spread})
+
+
 AGAIN = ("Audit the new table.", "Each draw of a generator can leak more or less.")
 
 
@@ -616,6 +672,20 @@ ANSWERS = {
             (3 - 3 * 0.4 / 0.6) / 6**0.5,
         ),
         (lambda: _people._score_key(array([0, 1]), array([True, False])), 0.0),
+        # Two columns of both tables that have at least a fifth more values together than apart.
+        (lambda: has_crossed(fourths, halves), True),
+        (lambda: has_crossed(fourths, fourths // 2), False),
+        (lambda: has_crossed(fourths, fourths // 2, halves), True),
+        (lambda: has_crossed(fourths), False),
+        (lambda: has_crossed(np.arange(40) % 5, np.arange(40) == 0), True),
+        (lambda: has_crossed(np.arange(40) % 6, np.arange(40) == 0), False),
+        # What is of other values in each table is a difference of these.
+        (lambda: has_crossed(np.arange(40) // 20, fourths, is_real=halves == 0), False),
+        (lambda: read_codes_of([1, 2], "category", True), ("int64", [1, 2])),
+        (lambda: read_codes_of([1, None], "category", True), ("float64", [1.0, None])),
+        (lambda: read_codes_of([1, 2], "category", False), ("category", [1, 2])),
+        (lambda: read_codes_of([1, 2], "int64", False), ("category", [1, 2])),
+        (lambda: read_codes_of([1, 2], "int64", True), ("int64", [1, 2])),
         # A column joins the first where both split the rows more clearly, until none is left.
         (lambda: grow_split(fourths, halves), ["a", "b"]),
         (lambda: grow_split(fourths, halves * 0, halves), ["a", "c"]),
@@ -954,6 +1024,182 @@ ANSWERS = {
             "both has 0 (privacy loss).",
         ),
         (lambda: describe_copies(names=["privacy loss"], estimate=None)["nearness"], None),
+    ],
+    _report.write_table_sentence: [
+        (
+            lambda: write_sentence("inference of a", "linkability"),
+            "The table reveals rows that it was generated from: a missing value can be "
+            "**inferred** from it and two parts of a row can be **linked** with it.",
+        ),
+        (
+            lambda: write_sentence("near copies", attack=0.123, unit="person"),
+            "The table reveals persons that it was generated from: 12 of 100 training persons have "
+            "a **near copy** in it.",
+        ),
+        (
+            lambda: write_sentence("near copies", attack=None),
+            "The table reveals rows that it was generated from: 0 of 100 training rows have a "
+            "**near copy** in it.",
+        ),
+        # What leads with counts does not tell of copies again.
+        (
+            lambda: write_sentence(
+                "rare copies",
+                "near copies",
+                "linkability",
+                counts=COUNTS | {"test": 3, "n_test": 9},
+            ),
+            "**1,200 of 5,000** training rows are in the synthetic table **unchanged**, 7 of them "
+            "with values that no other row has; of rows never seen, 3 of 9 are. Two parts of a row "
+            "can be **linked** with it.",
+        ),
+        (
+            lambda: write_sentence(
+                "rare copies", counts=COUNTS | {"test": 0, "n_test": 2000, "alone": 0}
+            ),
+            "**1,200 of 5,000** training rows are in the synthetic table **unchanged**; of rows "
+            "never seen, 0 of 2,000 are.",
+        ),
+        (
+            lambda: write_sentence("linkability", level="slight")[-100:],
+            "most by **linkability**. This is more than chance, but too little to identify anyone "
+            "with certainty.",
+        ),
+        (
+            lambda: write_sentence("a", "b", level="none", evidence="none"),
+            "None of 2 numbers is significantly higher on training rows than on **rows never "
+            f"seen**. {SMALLEST} A stronger attack may still succeed.",
+        ),
+        (
+            lambda: write_sentence(level="unknown", evidence="unknown"),
+            "**A leak could not have been detected.** And why.",
+        ),
+        (
+            lambda: write_sentence(level="unknown", evidence="reversed", unit="person")[:67],
+            "**The table is nearer to persons never seen than to its training pe",
+        ),
+        (
+            lambda: write_sentence(level="unknown", evidence="shift")[:56],
+            "**Training rows and rows never seen differ even without ",
+        ),
+        (
+            lambda: tabulate_risks("linkability", "inference of a", "membership by x", level=0.9),
+            [
+                "because of training never by",
+                "of 100 attacks the table rows seen guessing level",
+                "linkability 30 [10, 40] 50 25 - clear",
+                "inference of a 30 [10, 40] 50 25 - clear",
+                "membership by x 30 [10, 40] 50 25 - clear",
+                "Brackets: 90% intervals. All numbers: --verbose, or summary(verbose=True).",
+            ],
+        ),
+        # Copies that no sentence counts come first, and only if they are beyond chance.
+        (
+            lambda: tabulate_risks("copies but one cell", "near copies", attack=None)[2:4],
+            [
+                "copies but one cell 30 [10, 40] - 25 - clear",
+                "near copies 30 [10, 40] - 25 - clear",
+            ],
+        ),
+        (
+            lambda: tabulate_risks("copies but one cell", "near copies", level=0.95)[2][:19],
+            "copies but one cell",
+        ),
+        (lambda: describe_trained(), []),
+        (
+            lambda: describe_trained(
+                {"target": "t", "metric": "AUC", "synthetic": 0.75, "real": 0.875, "chance": 0.5},
+                [{"name": "q", "n_tables": 5, "mean": 0.5, "smallest": 0.25, "largest": None}],
+            ),
+            [
+                "A model of t that was fitted on synthetic rows reaches an AUC of 0.750 on "
+                "held-out rows, and a model that was fitted on training rows 0.875 (chance: "
+                "0.500).",
+                "5 further tables of the generator: q 0.500 on average, from 0.250 to -.",
+            ],
+        ),
+        (
+            lambda: _report.tabulate_utility(
+                {
+                    "data": {"unit": "person"},
+                    "utility": [
+                        {"name": "q", "estimate": 0.5, "low": 0.25, "high": 0.75, "real": 0.875},
+                        {"name": "r", "estimate": 0.5, "low": None, "high": None, "real": None},
+                    ],
+                }
+            ),
+            [
+                ["utility", "synthetic persons", "training persons"],
+                ["q", "0.500 [0.250, 0.750]", "0.875"],
+                ["r", "0.500", "-"],
+            ],
+        ),
+        (
+            lambda: [
+                (one["name"], one["small"], one["number"])
+                for one in _report._rank_table_rows(
+                    document_of("membership by DOMIAS", "membership by x"), "membership by "
+                )
+            ],
+            [
+                ("DOMIAS", "synthetic rows are denser around training rows", "30%"),
+                ("x", "", "30%"),
+            ],
+        ),
+    ],
+    _evidence.write_table_verdict: [
+        (
+            lambda: tell_verdict("leak"),
+            f"{LEAKS}. The p-values are corrected for all 5 numbers.",
+        ),
+        (
+            lambda: tell_verdict("leak", leaks=["near copies"]),
+            f"{LEAKS}, and 1 more. The p-values are corrected for all 5 numbers.",
+        ),
+        (
+            lambda: tell_verdict("leak", unchanged=COUNTS)[:73],
+            "1,200 of 5,000 training rows are in the synthetic table unchanged, 7 of t",
+        ),
+        (
+            lambda: tell_verdict("none"),
+            "None of 5 numbers is significant at the 5% level after correction for all of them. "
+            "Exact copies of 1.2% of the training rows would have been found with a probability of "
+            f"80%. {UNSEEN}",
+        ),
+        (
+            lambda: tell_verdict("none", _evidence.PERSONS, shared=1200)[-75:],
+            "succeed. 1,200 persons have rows in both real tables and were not compared.",
+        ),
+        (
+            lambda: tell_verdict("shift"),
+            "They come from different populations: They differ. What the attacks find may be that "
+            "difference. Use rows of one population, assigned at random to training and holdout.",
+        ),
+        (
+            lambda: tell_verdict("reversed", _evidence.PERSONS),
+            "The synthetic rows are significantly nearer to the holdout than to the training "
+            "persons (linkability and inference of a). Were the two tables swapped?",
+        ),
+        (
+            lambda: tell_verdict("unknown", n_rows=(19, 50, 50)),
+            "A table has 19 rows or persons, and at least 20 are needed.",
+        ),
+        (
+            lambda: tell_verdict("unknown", n_rows=(50, 12, 50), shared=1200),
+            "1,200 persons have rows in both real tables. Without them, a table has 12 persons, "
+            "and at least 20 are needed. Assign all rows of a person to one table before the "
+            "generator is trained.",
+        ),
+        (
+            lambda: tell_verdict("unknown", n_rows=(50, 50, 0))[:41],
+            "There is no holdout: rows of the same pop",
+        ),
+        (
+            lambda: tell_verdict("unknown", _evidence.PERSONS)[:75],
+            "Even a table of copies of all training persons would not have been found: t",
+        ),
+        (lambda: _evidence.format_share(np.inf), "no share"),
+        (lambda: _evidence.format_share(0.0123), "1.2%"),
     ],
     _report.advise_on_table: [
         (

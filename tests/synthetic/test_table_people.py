@@ -81,7 +81,7 @@ def test_new_persons_are_neither_shift_nor_leak(visits):
     named, people = read_people(dict(zip(names, visits, strict=True)), "who")
     _, others = read_people(rest, arrays)
     for name in names:
-        pd.testing.assert_frame_equal(named[name], rest[name])
+        pd.testing.assert_frame_equal(named[name], rest[name], check_exact=True)
     for name in ("real", "holdout"):
         np.testing.assert_array_equal(people.groups[name], others.groups[name])
 
@@ -200,7 +200,7 @@ def test_without_enough_persons_of_one_table_nothing_is_compared_with_the_holdou
     assert report.checks["one population"]["text"] == "Too few persons are in one table only."
     # The similarity is to all training rows.
     alone = audit_table(real, made, group_by="who", random_state=0)
-    pd.testing.assert_frame_equal(report.utility, alone.utility)
+    pd.testing.assert_frame_equal(report.utility, alone.utility, check_exact=True)
     assert check_table_document(json.loads(report.to_json())) is not None
     assert "Assign all rows of a person to one table" in report.summary(verbose=True)
     assert "NO VERDICT" in report.to_html().upper()
@@ -252,7 +252,9 @@ def test_persons_of_one_row_are_rows(risk):
     plain = risk.fit(train, test, made).result_
     names = np.arange(100)
     pd.testing.assert_frame_equal(
-        plain, risk.fit(train, test, made, groups=(names[:50], names[50:])).result_
+        plain,
+        risk.fit(train, test, made, groups=(names[:50], names[50:])).result_,
+        check_exact=True,
     )
     together = risk.fit(train, test, made, groups=(np.arange(50) // 5, 50 + np.arange(50) // 5))
     counts = together.result_[["n_attacks", "n_controls"]].iloc[0]
