@@ -133,9 +133,8 @@ def number_equal_rows(data):
     try:
         return number_units(hash_records(data.X, data.y))
     except TypeError:
-        return np.arange(
-            len(data.y)
-        )  # of a cell whose content cannot be told; all count as different
+        # The content of a cell cannot be told, so all rows count as different.
+        return np.arange(len(data.y))
 
 
 def check_numbers_of_models(defense):
