@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from by_hand import expect_answers, tell_refusal
 from numpy import array, nan
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import Pipeline
 
 from skmia import Records, ShadowPool
-from skmia._core.needs import BOTH, NOBODY, NON_MEMBERS, Offer
+from skmia._core.needs import BOTH, NOBODY, NON_MEMBERS, Needs, Offer
+from skmia._core.query import AlignedModel
 from skmia.base import (
     _attack,
     _choose_by_power,
@@ -224,6 +227,52 @@ def align(y, victim=None, access=None):
     return "as it was" if found is victim else found.classes_
 
 
+def needing(*reads, known=NOBODY, lacks=(), **parameters):
+    made = part(**parameters)
+    made.needs = lambda: Needs(frozenset(reads), known=known, lacks=lacks)
+    return made
+
+
+def tell_needs(estimator):
+    needs = _connect.needs_of(estimator)
+    return needs and (sorted(needs.reads), needs.known, needs.lacks)
+
+
+def why_not(*parts):
+    """Return the beginning of why parts cannot run on class probabilities."""
+    told = _connect.why_not(plain(*parts), Offer("proba"))
+    return told and told[:8]
+
+
+class OfKind(BaseEstimator):
+    """A classifier or a regressor, or neither, that may need a target."""
+
+    def __init__(self, kind, required=False):
+        self.kind = kind
+        self.required = required
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.target_tags.required = self.kind, self.required
+        return tags
+
+
+def fit_pools(change, *given):
+    """Change with pools that are not trained, but tell for how many models and records."""
+    before = _connect.fit_once
+    _connect.fit_once = lambda pool, records: ("fitted", pool.n_estimators, len(records))
+    try:
+        return change(*given)
+    finally:
+        _connect.fit_once = before
+
+
+def fit_own_pools(**parameters):
+    own = part(**parameters)
+    fit_pools(_connect.fit_own_pools, plain(own), TABLE)
+    return own.get_params(deep=False)
+
+
 def get_pools(*shadows):
     """Return the number of the pool of each of several attacks."""
     before, _choose_by_power.get_pool = _choose_by_power.get_pool, lambda *given: object()
@@ -269,6 +318,8 @@ OTHER = Records(array([[1.0], [7.0]]), [0, 1])
 UNFITTED, FITTED = ShadowPool(), ShadowPool()
 FITTED._answers = NS(membership=None)
 OPEN = {"victim": None, "shadows": None}
+ALIGNED = AlignedModel(LogisticRegression(), [0, 1], "proba")
+A_ALONE = ["a"], NOBODY, ()
 OF_TWO = LogisticRegression()
 OF_TWO.classes_ = [[0, 1], [0, 1]]
 FEW = CallableVictim(len, [0, 1], kind="label")
@@ -506,6 +557,44 @@ ANSWERS = {
         (lambda: with_own(shadows=4)[2:4], (None, True)),
         (lambda: with_own(victim=FEW)[0], "label"),
         (lambda: align([0, 1, 1]), "as it was"),
+        (lambda: align([1, 1]), "as it was"),
+        (
+            lambda: open_pool(4, AlignedModel(LogisticRegression(), [0, 1], "proba"))[3],
+            "LogisticRegression",
+        ),
+        (lambda: open_pool(4, FEW)[1][-16:], "like the victim."),
+        (lambda: fit_pools(_connect.get_pool, NS(shadows=FITTED), TABLE) is FITTED, True),
+        (lambda: fit_pools(_connect.get_pool, NS(shadows=UNFITTED), TABLE), ("fitted", 64, 2)),
+        (lambda: fit_own_pools(shadows=UNFITTED, n=1), {"shadows": ("fitted", 64, 2), "n": 1}),
+        (lambda: fit_own_pools(shadows=FITTED)["shadows"] is FITTED, True),
+        (lambda: _connect.parts_of(FrozenEstimator(part())), []),
+        (
+            lambda: tell_needs(FrozenEstimator(needing("a", known=BOTH, lacks=("b",)))),
+            (["a"], NOBODY, ()),
+        ),
+        (lambda: tell_needs(FrozenEstimator(LogisticRegression())), None),
+        (lambda: tell_needs(plain(LogisticRegression())), None),
+        (
+            lambda: tell_needs(plain(needing("a", "b"), LogisticRegression(), needing("b", "c"))),
+            (["b"], BOTH, ()),
+        ),
+        (
+            lambda: tell_needs(Pipeline([("a", needing("a", known=NON_MEMBERS, lacks=("b",)))])),
+            (["a"], NON_MEMBERS, ("b",)),
+        ),
+        *(
+            (lambda child=child: _connect._learns(Pipeline([("a", child)]), [child]), answer)
+            for child, answer in (
+                (OfKind("classifier"), True),
+                (OfKind("regressor"), True),
+                (OfKind(None), False),
+                (OfKind(None, required=True), True),
+            )
+        ),
+        (lambda: why_not(needing("proba"), needing("proba", "label")), None),
+        (lambda: why_not(needing("proba"), needing("label")), "it reads"),
+        (lambda: why_not(needing("label", victim=FEW), needing("proba", victim=None)), None),
+        (lambda: why_not(needing("proba", victim=FEW)), "it reads"),
         (lambda: align([0, 2]), [0, 1, 2]),
         (lambda: align([0, 2], access={"queries"}), [0, 1, 2]),
         (lambda: align([0, 2], access={"file"}), "as it was"),
@@ -518,6 +607,7 @@ ANSWERS = {
         (lambda: _connect.is_open(part(), "a"), False),
         (lambda: sorted(_connect.list_keeps(part(), TABLE)), ["k", "u"]),
         (lambda: sorted(_connect.list_keeps(part(population=TABLE), TABLE)), ["k", "u"]),
+        (lambda: sorted(_connect.list_keeps(part(population=TABLE[:1]), TABLE)), ["k", "u"]),
         (lambda: sorted(_connect.list_keeps(part(population=OTHER), TABLE)), ["k", "models", "u"]),
         (lambda: _connect._reads_stored(part()), True),
         (lambda: _connect._reads_stored(part({"tokens"})), True),

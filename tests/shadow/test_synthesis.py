@@ -355,6 +355,12 @@ def test_other_containers_are_refused():
         NoisyRecords().fit(Records(np.array([[np.nan, 1.0]]), [0]))
 
 
+def test_a_table_of_another_library_is_refused_with_the_way_to_pandas():
+    table = pytest.importorskip("polars").DataFrame({"a": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"Synthesis changes values.*Records\(X.to_pandas\(\), y"):
+        NoisyRecords().fit(Records(table, [0, 1]))
+
+
 def test_an_attack_without_any_real_record_finds_members():
     records, membership = make_membership_problem(
         1_200, n_features=60, n_classes=3, kind="baskets", memorization=0.7, random_state=0
