@@ -227,6 +227,28 @@ def check_loader(n_rows, fit=None):
     return (tell_refusal(lambda: training_plan._check_loader(job)) or "")[:30]
 
 
+def count_together(
+    available=1000, memory=None, n_jobs=1, device="cpu", convolutions=None, error=None
+):
+    """Count the nets of 100 bytes that are trained together."""
+    way = backend.TorchNetsWay(memory)
+    if convolutions is not None:
+        way._checked = equality.EqualityCheck(None, None, convolutions)
+
+    def prepare_net(job, k, table):
+        if error is not None:
+            raise error
+        return NS(device=torch.device(device))
+
+    with (
+        mock.patch.object(prepare, "shared_table", lambda job: "table"),
+        mock.patch.object(prepare, "prepare_net", prepare_net),
+        mock.patch.object(prepare, "bytes_per_model", lambda first, table: 100),
+        mock.patch.object(prepare, "memory_for", lambda device: available),
+    ):
+        return way._count_together(NS(n_jobs=n_jobs))
+
+
 def differentiate_unused():
     used, unused = (torch.ones(1, requires_grad=True) for _ in range(2))
     found = engine._differentiate((2 * used).sum(), {"used": used, "unused": unused})
@@ -643,6 +665,16 @@ ANSWERS = {
         (lambda: step.StepInputs(None, BATCH).copy().x["a"] is BATCH["a"], False),
     ],
     backend: [
+        (lambda: count_together(), 10),
+        (lambda: count_together(n_jobs=4), 2),
+        (lambda: count_together(n_jobs=4, device="cuda"), 10),
+        (lambda: count_together(memory=350), 3),
+        (lambda: count_together(memory=99), 1),
+        (lambda: count_together(5000, convolutions=False), 50),
+        (lambda: count_together(5000, convolutions=True), timing.AT_ONCE),
+        (lambda: count_together(200, convolutions=True), 2),
+        (lambda: count_together(5000, convolutions=True, device="cuda"), 50),
+        (lambda: count_together(error=ValueError("no")), 1),
         (lambda: backend.TorchNetsWay().chosen(None).numbers, "torch"),
         (lambda: choose(), ("torch", "", None, False, [])),
         (lambda: choose(known="one_by_one"), ("torch", "", None, False, [])),

@@ -374,8 +374,10 @@ ANSWERS = {
         ),
         (
             lambda: list_parts(
-                "def f(x): return __name__, power, missing, len(x), json.dumps, power, own.a.b",
+                "def f(x): return __name__, power, missing, len(x), json.dumps, power, "
+                "box.real, own.a.b",
                 power=2.0,
+                box=3.0,
                 json=json,
                 own=make_module(a=make_module(b=1), c=2),
             ),
@@ -385,6 +387,7 @@ ANSWERS = {
                 "the global power that f reads",
                 "the missing name missing that f reads",
                 "the global json that f reads",
+                "the global box that f reads",
                 "the global own.a.b that f reads",
             ],
         ),
