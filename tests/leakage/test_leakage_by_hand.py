@@ -3,6 +3,7 @@
 from types import SimpleNamespace as NS
 
 import numpy as np
+import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
 from defaults import compare_defaults_of
@@ -82,6 +83,37 @@ PULLED = HELD._replace(pull=-0.5)
 def describe_target(*given):
     found = _mahalanobis.MisspecifiedTarget(*map(array, given))
     return found.effective_score, found.advantage, found.loss, found.naive_advantage
+
+
+SUMMARY = """\
+Worst-case vulnerability by observed frequencies: 1,200 members, 800 non-members
+  vulnerability    0.250
+  without leakage  0.050 on average over 3 shuffles, p = 0.5
+  lower bound      0.125 at 90% confidence
+  best threshold   0.200, 90% interval [0.100, 0.300]
+  signed gap       -0.220
+     n_members  vulnerability
+  a          1          0.500
+  b          2              -""".splitlines()
+
+
+def describe_worst_case(**changes):
+    groups = pd.DataFrame({"n_members": [1, 2], "vulnerability": [0.5, nan]}, ["a", "b"])
+    given = {
+        "_confidence_level": 0.9,
+        "n_members_": 1200,
+        "n_nonmembers_": 800,
+        "method_": "plugin",
+        "vulnerability_": 0.25,
+        "lower_bound_": 0.125,
+        "null_": array([0.01, 0.02, 0.12]),
+        "bias_": 0.05,
+        "pvalue_": 0.5,
+        "threshold_advantage_": (0.2, 0.1, 0.3),
+        "signed_gap_": -0.22,
+        "group_vulnerability_": groups.rename_axis("group"),
+    }
+    return _worst_case.describe_worst_case(NS(**given | changes)).splitlines()
 
 
 ONE_SHIFT = 2 * norm.cdf(1) - 1
@@ -247,6 +279,21 @@ ANSWERS = {
         ),
     ],
     _worst_case: [
+        (lambda: describe_worst_case(), SUMMARY),
+        (
+            lambda: describe_worst_case(
+                null_=[],
+                threshold_advantage_=None,
+                signed_gap_=None,
+                group_vulnerability_=None,
+                method_="kde",
+            ),
+            [
+                "Worst-case vulnerability by kernel densities: 1,200 members, 800 non-members",
+                "  vulnerability    0.250",
+                "  lower bound      0.125 at 90% confidence",
+            ],
+        ),
         (lambda: drop_column(0), ([[2.0, 3.0], [5.0, nan]], [1.0, 4.0])),
         (lambda: drop_column(-2), ([[1.0, 3.0], [4.0, nan]], [2.0, 5.0])),
         (lambda: drop_column(-3), ([[2.0, 3.0], [5.0, nan]], [1.0, 4.0])),
