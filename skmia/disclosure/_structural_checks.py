@@ -414,10 +414,11 @@ def _list_undefined(release):
     ]
 
 
-def check_leaves(case, leaves, may_have):
+def check_leaves(case, leaves):
     """Check the smallest leaf."""
     name, (least, source) = case.name, case.thresholds["smallest_leaf"]
     if leaves is None:
+        may_have = _may_have_leaves(case.model)
         status = UNKNOWN if may_have else NONE
         text = f"{name} {'may have leaves that cannot be read' if may_have else 'has no leaves'}."
         return _make_structural_check(
@@ -512,8 +513,7 @@ def examine_model_file(case, answers, found):
             f"{unless}groups that are counted from them are too small."
         )
     smallest = _examine_groups(case, answers, found)
-    may_have = smallest is None and _may_have_leaves(case.model)
-    found.checks.append(check_leaves(case, smallest, may_have))
+    found.checks.append(check_leaves(case, smallest))
     n_rows, is_stored = _search_rows(case, inspection, found)
     if is_stored is not None:
         found.columns["is_stored"] = is_stored

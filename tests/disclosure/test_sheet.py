@@ -306,6 +306,12 @@ def test_what_makes_no_sense_is_not_recorded(given, message):
         decide(make_document(), **given)
 
 
+def test_no_reason_is_taken_where_none_is_needed():
+    document = make_document(2, auc=0.5, flagged={})
+    with pytest.raises(ValueError, match="No reason is needed for 'k'; checks that need one: none"):
+        decide(document, because=WHY, reasons={"k": WHY})
+
+
 def test_a_signature_is_replaced_by_that_of_somebody_else_only_if_it_is_said():
     signed = decide(make_document())
     with pytest.raises(ValueError, match="A. Smith has signed as the checker; to replace the"):
