@@ -370,6 +370,7 @@ def describe_column(values, stored=()):
 
 COLUMN = _array_search.ColumnStats(array([1.5, nan, 4.0, 1.5, nan, np.inf]), array([]))
 KEYS = _array_search.as_keys(array([[1.0, 2.0]]), False)
+SINGLE = array([[1.0, 2.0]], dtype=np.float32)
 MISSING = _array_search.ColumnStats(array([nan, nan]), array([]))
 TEXTS = _array_search.ColumnStats(array(["a", "b", "a"]), array([]))
 COUNTED = _array_search.ColumnStats(array([1.0, 3.0, 3.0]), array([]))
@@ -727,7 +728,7 @@ ANSWERS = {
             ),
             2,
         ),
-        (lambda: _array_search.as_keys(array([[1, 2]]), False) == KEYS, [True]),
+        (lambda: _array_search.as_keys(SINGLE, False) == KEYS, [True]),
         (lambda: _array_search.as_keys(array([[2, 1]]), False) == KEYS, [False]),
         (lambda: len({*_array_search.as_keys(array([[1 / 3], [THIRD]]), True).tolist()}), 1),
         (lambda: len({*_array_search.as_keys(array([[1 / 3], [THIRD]]), False).tolist()}), 2),
