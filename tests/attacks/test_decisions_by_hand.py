@@ -19,6 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from skmia import Outputs, Records
+from skmia._core.moments import compute_sides
 from skmia.attacks import (
     RMIA,
     AttributeInferenceAttack,
@@ -169,10 +170,13 @@ def get_without(fold, other, members, kept=None):
     return _stack_models.StackCandidates._get_without(stacks, fold, other), stacks._pairs
 
 
-def learn_rates(n_models):
-    """Learn of five records that none of the models has."""
+def learn_rates(n_models, members=0):
+    """Learn of five records that so many models do not have, and a further one has some of."""
     scores = np.random.default_rng(0).normal(size=(n_models, 5))
-    blocks = [(slice(0, 5), scores, np.ones(scores.shape, bool), np.zeros(scores.shape, bool))]
+    is_in = np.zeros(scores.shape, dtype=bool)
+    is_in[0, :members] = True
+    scores[is_in] += 9
+    blocks = [(slice(0, 5), scores, ~is_in, is_in)]
     attack = NS(_list_blocks=lambda records: blocks, target_fpr=None)
     equal_rates.EqualRateAttack._learn(attack, None)
     return attack._offset
@@ -842,6 +846,7 @@ ANSWERS = {
             "varies; use a larger pool.",
         ),
         (lambda: learn_rates(4), 0.0),
+        (lambda: learn_rates(5, members=3) > 1, True),  # between most others and the members
         (draw_records, True),
         (lambda: judge_blocks([3, 2, 4]), [True, False, False]),
         (lambda: judge_blocks([4, 3, 4]), [True, True, False]),
@@ -1183,3 +1188,29 @@ def test_means_of_probabilities_that_underflow_are_those_of_their_logs():
     found = _rmia._log_mean_likelihood(law, logs, chosen)
     of_first = -901 + LOG((1 + np.exp(-49)) / 2)
     np.testing.assert_allclose(found, [[of_first, LOG((1 + np.exp(-2)) / 2)]])
+
+
+def test_trends_pool_the_variances_of_each_side_and_read_what_the_pool_has_stored():
+    rng = np.random.default_rng(0)
+    values, inside = rng.normal(size=(1, 8, 30)), rng.random((8, 30)).argsort(axis=0) < 3
+    values += 3 * inside * rng.normal(size=(8, 30))  # IN models vary more
+    stored = compute_sides(values, inside, ~inside, np.full(8, -1))
+    fitted = []
+    for known in (None, stored):
+        answers = NS(design=NS(partners=np.full(8, -1)), signals=np.zeros((1, 1, 8, 30)))
+        answers.moments = lambda reads, change, known=known: known
+        reader = NS(answers=answers, can_judge=len, refuse_unjudged=lambda judged, records: None)
+        reader.draw_columns = lambda n: np.arange(30)
+        reader.read_columns = lambda columns: (values, inside)
+        laws = _lira.TrendLaws("reads", "offset", "shrunk", "normal")
+        laws.fit(reader, [])
+        assert laws.likelihood == "normal"
+        fitted.append(np.ravel(laws.variances))
+    wanted = []
+    for side in (inside, ~inside):
+        of_side = [values[0, side[:, record], record] for record in range(30)]
+        squares = sum(((one - one.mean()) ** 2).sum() for one in of_side)
+        wanted.append(squares / sum(len(one) - 1 for one in of_side))
+    assert wanted[0] > 4 > wanted[1]
+    for found in fitted:
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)

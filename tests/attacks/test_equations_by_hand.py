@@ -369,6 +369,9 @@ def describe_column(values, stored=()):
 
 
 COLUMN = _array_search.ColumnStats(array([1.5, nan, 4.0, 1.5, nan, np.inf]), array([]))
+KEYS = _array_search.as_keys(array([[1.0, 2.0]]), False)
+SINGLE = array([[1.0, 2.0]], dtype=np.float32)
+MISSING = _array_search.ColumnStats(array([nan, nan]), array([]))
 TEXTS = _array_search.ColumnStats(array(["a", "b", "a"]), array([]))
 COUNTED = _array_search.ColumnStats(array([1.0, 3.0, 3.0]), array([]))
 SPECK = _array_search.ColumnStats(array([0.0, 1 / 3]), array([0.0], dtype=np.float32))
@@ -646,6 +649,7 @@ ANSWERS = {
         (lambda: COLUMN.count(array([1.5, 4.0, 9.0, nan, 0.0])), [2, 1, 1, 2, 1]),
         (lambda: COUNTED.count(array([3.0, 1.0, 2.0, 9.0, nan])), [2, 1, 1, 1, 1]),
         (lambda: TEXTS.count(array(["a", "b", "c"])), [2, 1, 1]),
+        (lambda: MISSING.count(array([3.0, nan])), [1, 2]),
         (lambda: COLUMN.share(array([0.0, 1.5, 2.0, 2.05, 4.0, 5.0])), 3 / 26),
         (lambda: COLUMN.share(np.full(99, 2.0)), 1.0),
         (lambda: TEXTS.share(array([1.0])), 0.0),
@@ -724,6 +728,8 @@ ANSWERS = {
             ),
             2,
         ),
+        (lambda: _array_search.as_keys(SINGLE, False) == KEYS, [True]),
+        (lambda: _array_search.as_keys(array([[2, 1]]), False) == KEYS, [False]),
         (lambda: len({*_array_search.as_keys(array([[1 / 3], [THIRD]]), True).tolist()}), 1),
         (lambda: len({*_array_search.as_keys(array([[1 / 3], [THIRD]]), False).tolist()}), 2),
         # Two stored tenths of the 11 from 1 to 2, of which a tenth of those inside is a value.
