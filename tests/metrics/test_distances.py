@@ -6,6 +6,7 @@ from scipy.integrate import quad
 
 from skmia.metrics.distances import (
     fisher_rao_distance,
+    hockey_stick_divergence,
     normal_fisher_rao_distance,
     renyi_divergence,
 )
@@ -120,6 +121,13 @@ def test_shapes_are_broadcast():
         (lambda: fisher_rao_distance([[0.5, 0.5]] * 2, [[1, 0]] * 3), "arrays of one shape"),
         (lambda: normal_fisher_rao_distance([0], 0, [0], 1), "std_1 must be finite numbers above"),
         (lambda: normal_fisher_rao_distance([0, 1, 2], 1, [0, 1], 1), "arrays of one shape"),
+        (lambda: normal_fisher_rao_distance([0], 1, [np.nan], 1), "mean_2 must be finite numbers"),
+        (lambda: normal_fisher_rao_distance([np.inf], 1, [0], 1), "mean_1 must be finite numbers"),
+        (lambda: normal_fisher_rao_distance([0], 1, [0], -1), "std_2 must be finite numbers above"),
+        (
+            lambda: hockey_stick_divergence([0.5, 0.5], [1, 0], -0.5),
+            "epsilon must be a finite number, at least 0; got -0.5",
+        ),
     ],
 )
 def test_wrong_input_gets_a_sentence(call, words):

@@ -597,7 +597,7 @@ def test_histograms_by_hand(name):
     )
     frame, ax = display.frame(), display.ax_
     assert frame.columns.tolist() == ["group", "bin_left", "bin_right", "count", "fraction"]
-    assert frame.to_numpy().tolist() == [
+    assert frame.index.tolist() == [0, 1, 2, 3] and frame.to_numpy().tolist() == [
         ["member", 0.0, 1.0, 1, 1 / 3],
         ["member", 1.0, 2.0, 2, 2 / 3],
         ["non-member", 0.0, 1.0, 1, 1.0],

@@ -104,6 +104,7 @@ def test_lira_on_people():
         ([1.0, 2.0], ["a", "a"], {"combine": np.array(["sum", "max"])}, "combine must be one of"),
         ([1.0, 2.0], ["a", "a"], {"y_true": [0, 1]}, "1 of 1 people have records that are members"),
         ([1.0, 2.0], [7, 7], {"y_true": [0, 1]}, "and records that are not, such as 7[.]"),
+        ([1.0, 2.0, 3.0], [7, 9, 9], {"y_true": [1, 0, 1]}, "1 of 2 people .* such as 9[.]"),
         ([1.0, 2.0], ["a", "a"], {"y_true": [1]}, "one value for each of 2 records; got 1"),
     ],
 )
