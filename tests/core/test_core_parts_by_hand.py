@@ -1036,6 +1036,14 @@ ANSWERS = {
             for error in (MemoryError(), RuntimeError(), ValueError())
         ),
         (lambda: tell_refusal(lambda: ask_prv([(1.0, 0.1, 1)], TypeError("a"))), "a"),
+        # What has an epsilon alone is added to the exact one of a release, as often as it is made.
+        (
+            lambda: (
+                accountant.total_epsilon([], [(5.0, 1)], [(0.5, 2)], 1e-5, "rdp")
+                - accountant.total_epsilon([], [(5.0, 1)], [], 1e-5, "rdp")
+            ),
+            1.0,
+        ),
         # With so many releases the distance of the laws takes all of delta.
         (
             lambda: (
