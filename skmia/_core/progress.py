@@ -300,7 +300,7 @@ class _StageAtWork:
             each = expected / (total - self.n_before)
         each = self._measure_each(each)
         if each is None:
-            return _outlast(0.0, here)
+            return here  # as long again
         return _outlast(each, lasted) + each * (n_left - 1)
 
     def _measure_each(self, expected=None):

@@ -63,7 +63,7 @@ class TargetForm(NamedTuple):
 FLAT = TargetForm()
 
 
-def choose_form(estimator, X, y, column=False):
+def choose_form(estimator, X, y, column):
     """Choose the form of y for an estimator that is about to be trained on (X, y).
 
     Parameters

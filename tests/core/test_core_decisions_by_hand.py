@@ -371,6 +371,9 @@ def multiply_rows(X, Z):
 ANSWERS = {
     progress: [
         # Parts of a step: as expected, by the parts that are over, and longer if it overruns.
+        # Of a step that lasts longer than expected, and of which no part is over, as long again.
+        (lambda: at_work((12, "move", 0, 4), (13,)), 13.0),
+        (lambda: at_work((12, "move", 0, 4), (16, "move", 1, 4), (17,)), 3.0 + 2 * 4.0),
         (lambda: at_work((0,)), 10.0),
         (lambda: at_work((4,)), 6.0),
         (lambda: at_work((9,)), 3.0),

@@ -27,6 +27,7 @@ from skmia._core import (
     accountant,
     blind,
     brief,
+    containers,
     copies,
     drawing,
     error_hints,
@@ -507,6 +508,35 @@ def check_bits(*values, dtype=object):
         return str(error)
 
 
+class Rows(list):
+    """Rows of another library, which are cut by slices and taken by numbers."""
+
+    def __getitem__(self, key):
+        taken = [list(self)[k] for k in key] if isinstance(key, np.ndarray) else list(self)[key]
+        return NS(to_native=lambda: taken)
+
+
+def take_foreign(key):
+    return containers._take_foreign(Rows([10, 11, 12, 13, 14]), key)
+
+
+class Handled(BaseEstimator):
+    """A callback of skorch that only prints."""
+
+
+Handled.__module__, Handled.__name__ = "skorch.callbacks.logging", "PrintLog"
+
+
+def change_net(**parameters):
+    """Return what is left of the callbacks of a net."""
+    own = Sampler(3)
+    given = {"callbacks": [("own", own), ("print", Handled())], **parameters}
+    with mock.patch.object(writers, "_change_own", lambda callback, values, told: callback):
+        found = writers._change_skorch(None, given, [])
+    entries = [name for name, _ in found.pop("callbacks")]
+    return entries, found
+
+
 EMPTY, PLAIN = Pipeline([]), make_pipeline(MinMaxScaler(), LogisticRegression())
 
 
@@ -659,6 +689,40 @@ ANSWERS = {
         (lambda: draw_blindly(9, 9), (9, True, True, True)),
         (lambda: draw_blindly(9, 8), (8, True, True, True)),
         (lambda: draw_blindly(9, 3), (3, True, True, True)),
+    ],
+    containers._take_foreign: [
+        (lambda: take_foreign(slice(1, 3)), [11, 12]),
+        (lambda: take_foreign(slice(None, None, 2)), [10, 12, 14]),
+        (lambda: take_foreign(slice(None, None, -2)), [14, 12, 10]),
+        (lambda: take_foreign(slice(3, 1)), []),
+        *(
+            (
+                lambda X=X: tell_refusal(lambda: containers.as_rows(X)),
+                "X must be an array, a DataFrame, a sparse matrix or a torch tensor with one row "
+                f"per record; got {type(X).__name__}.",
+            )
+            for X in (3, array(3), object())
+        ),
+        (lambda: containers.as_rows([3]), [3]),
+        (
+            lambda: tell_refusal(lambda: containers.as_rows([[1], [2, 3]])),
+            "X must hold rows of equal length, with one value, text or a number, in each cell.",
+        ),
+        (lambda: take_foreign(slice(-2, None)), [13, 14]),
+        (lambda: take_foreign(array([4, 0, 0])), [14, 10, 10]),
+        (lambda: take_foreign(array([True, False, True, False, False])), [10, 12]),
+    ],
+    writers._change_skorch: [
+        (lambda: change_net(), (["own"], {})),
+        # A callback that takes the place of another one, settings of one, and where it prints.
+        (
+            lambda: change_net(
+                callbacks__print_log=Handled(), callbacks__valid=None, callbacks__x__sink=print
+            ),
+            (["own"], {"callbacks__print_log": None, "callbacks__valid": None}),
+        ),
+        (lambda: change_net(callbacks__own__drawn=5, lr=2), (["own"], {"lr": 2})),
+        (lambda: change_net(callbacks__other__size=5), (["own"], {"callbacks__other__size": 5})),
     ],
     sample_weights: [
         (lambda: mark_trained(None, None, None), None),
@@ -972,6 +1036,14 @@ ANSWERS = {
             for error in (MemoryError(), RuntimeError(), ValueError())
         ),
         (lambda: tell_refusal(lambda: ask_prv([(1.0, 0.1, 1)], TypeError("a"))), "a"),
+        # What has an epsilon alone is added to the exact one of a release, as often as it is made.
+        (
+            lambda: (
+                accountant.total_epsilon([], [(5.0, 1)], [(0.5, 2)], 1e-5, "rdp")
+                - accountant.total_epsilon([], [(5.0, 1)], [], 1e-5, "rdp")
+            ),
+            1.0,
+        ),
         # With so many releases the distance of the laws takes all of delta.
         (
             lambda: (

@@ -192,6 +192,10 @@ def test_from_frame_takes_the_columns_of_several_targets(kind):
     with pytest.raises(ValueError, match="Unknown column 'wages'"):
         Records.from_frame(convert(frame, kind), target=["half", "wages"])
     assert Records.from_frame(convert(frame, kind), target=[]).y is None
+    # A list of one column is that of a column, which nets are told.
+    for target, is_column in (("small", False), (["small"], True)):
+        records = Records.from_frame(convert(frame, kind), target=target)
+        assert (records.y.shape, records._was_column()) == ((N,), is_column)
 
 
 @FOREIGN

@@ -3,12 +3,14 @@
 import importlib
 import re
 import warnings
+from types import FunctionType
 
 import pytest
+from public import PUBLIC
 from refusals import check_refusal, parametrize_refusals
 
 import skmia
-from skmia._core.guesses import find_meant, suggest_path
+from skmia._core.guesses import find_meant, list_public_names, suggest_path
 from skmia._core.other_names import list_equivalents
 from skmia.attacks import LiRA
 from skmia.disclosure import load_policy
@@ -25,6 +27,18 @@ def test_each_equivalent_exists():
         found = skmia
         for part in re.match(r"[\w.]+", place)[0].split("."):
             found = getattr(found, part)
+
+
+def test_what_is_public_is_named_by_a_public_module():
+    named = [thing for thing in PUBLIC.values() if isinstance(thing, type | FunctionType)]
+    assert len(named) > 300
+    for thing in named:
+        assert "._" not in thing.__module__, thing
+        assert getattr(importlib.import_module(thing.__module__), thing.__name__) is thing
+    places = list_public_names()
+    assert places["Outputs"] == "skmia" and places["LiRA"] == "skmia.attacks"
+    offered = {f"{place}.{name}" for name, place in places.items()}
+    assert len(offered) > 250 and offered <= {*PUBLIC, "skmia.__version__"}
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -427,3 +427,29 @@ def test_a_step_shows_whole_steps_of_a_grid_that_its_noise_covers(privacy, noise
     assert_array_equal(released / grids, np.rint(released / grids))
     share = np.linalg.norm(np.full(moves.sum(), 1 / np.sqrt(moves.sum())) * widths / scales[moves])
     assert share + np.linalg.norm(grids / scales[moves]) <= (1 + 1e-6) / noise
+
+
+def test_a_step_draws_those_rows_alone_that_contribute():
+    asked, released = [], []
+
+    def toss(n_rows, rate):
+        asked.append((n_rows, rate))
+        return np.array([True, True, False, False])
+
+    def release(real):
+        released.append(real.ravel().tolist())
+        return torch.zeros(1, dtype=torch.float64)
+
+    training = SimpleNamespace(
+        plan=SimpleNamespace(batch_size=2, privacy="clipping"),
+        rows=torch.arange(4.0)[:, None],
+        randomness=SimpleNamespace(coins=toss),
+        _contributes=np.array([True, False, True, False]),
+        layout=SimpleNamespace(expand=lambda rows: rows),
+        critic=torch.nn.Linear(1, 1, bias=False).double(),
+        _optimizers=[SimpleNamespace(step=lambda: None)],
+        _release=release,
+        _limit_weights=lambda: None,
+    )
+    GanTraining.step_critic(training)
+    assert asked == [(4, 0.5)] and released == [[0.0]]

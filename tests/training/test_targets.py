@@ -74,7 +74,7 @@ def test_scikit_learn_takes_a_column_for_a_flat_y(estimator):
 
 
 def test_an_estimator_of_several_outputs_gets_a_column():
-    assert choose_form(MultiOutputRegressor(Ridge()), X, VALUES) == TargetForm(column=True)
+    assert choose_form(MultiOutputRegressor(Ridge()), X, VALUES, False) == TargetForm(column=True)
     pool = ShadowPool(MultiOutputRegressor(Ridge()), n_estimators=2, random_state=0)
     alone = ShadowPool(Ridge(), n_estimators=2, random_state=0, batched=False)
     signals = [one.fit(Records(X, VALUES)).signals_ for one in (pool, alone)]
@@ -82,7 +82,7 @@ def test_an_estimator_of_several_outputs_gets_a_column():
 
 
 def test_labels_of_several_columns_are_left_alone():
-    assert choose_form(Ridge(), X, np.column_stack([VALUES, VALUES])) == FLAT
+    assert choose_form(Ridge(), X, np.column_stack([VALUES, VALUES]), False) == FLAT
 
 
 torch = pytest.importorskip("torch")
@@ -208,7 +208,7 @@ def test_the_loss_decides_whatever_was_given(settings, column, given):
     ids=["pipeline", "target", "both"],
 )
 def test_a_net_within_another_estimator(around):
-    assert choose_form(around(make_regressor()), X, VALUES) == TargetForm(column=True)
+    assert choose_form(around(make_regressor()), X, VALUES, False) == TargetForm(column=True)
     by_hand = train(around(make_regressor(Column)), VALUES)
     pool = train(around(make_regressor()), VALUES)
     np.testing.assert_array_equal(pool.signals_, by_hand.signals_)
@@ -290,14 +290,14 @@ def test_a_net_that_takes_its_number_of_inputs_from_the_rows():
 
     setter = skorch.callbacks.InputShapeSetter()
     net = skorch.NeuralNetRegressor(Open, callbacks=[setter], **SETTINGS)
-    assert choose_form(net, X, VALUES) == TargetForm(column=True)
+    assert choose_form(net, X, VALUES, False) == TargetForm(column=True)
 
 
 def test_the_choice_draws_no_number_and_changes_no_net():
     net = make_regressor().fit(X, VALUES[:, None])
     weights = net.module_.layers[0].weight.detach().clone()
     state = torch.get_rng_state()
-    choose_form(net, X, VALUES)
+    choose_form(net, X, VALUES, False)
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.equal(net.module_.layers[0].weight, weights)
 
