@@ -1,5 +1,6 @@
 """Parts of the command line that few calls reach, with answers by hand; each term decides once."""
 
+import io
 import json
 import tomllib
 from functools import partial
@@ -854,6 +855,7 @@ DAMAGES = [
     (lambda: check_predictor((0, 1, 1, 0, 0, 0, 0.0), LEAF), False),
     (lambda: check_predictor((1, 2, 1, 0, 0, 0, 0.0), LEAF), False),
     (lambda: check_predictor((-1, -1, 9, 1, 0, 0, nan)), False),
+    (lambda: check_predictor((1, 2, 1, 0, 0, 0, 0.0), LEAF, LEAF[:-1] + (nan,)), False),
     (lambda: check_predictor(raw=(1, 7)), False),
     (lambda: check_predictor(binned=(8,)), False),
     (lambda: check_boosting((1, 2, 1, 0, 1, 0, 0.0), (-1, -1, 0, 1, 1, 0, 1.0)), True),
@@ -912,7 +914,7 @@ DAMAGES = [
     (lambda: check_tree(), True),
     (lambda: check_tree(node_count=2), False),
     (lambda: check_tree(values=np.zeros((2, 1, 1))), False),
-    (lambda: check_tree(values=np.full((3, 1, 1), nan)), False),
+    (lambda: check_tree(values=array([1.0, nan, 2.0])[:, None, None]), False),
     (lambda: check_tree(n_features=0), False),
     (lambda: check_tree(left_child=[1, -1, -1], right_child=[2, -1, 1]), False),
     (lambda: require(_damaged_models._expect_owner(NS())), True),
@@ -1247,6 +1249,13 @@ def test_another_thread_leaves_signals_as_they_are(monkeypatch):
 def run_in_block():
     with _main._signals_interrupt():
         return ["in the block"]
+
+
+def test_letters_that_a_terminal_cannot_write_are_escaped(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", stream)
+    _main._print("sex=\u0434")
+    assert stream.buffer.getvalue() == b"sex=\\u0434\n"
 
 
 def test_one_folder_inside_of_another_is_asked_for(tmp_path):

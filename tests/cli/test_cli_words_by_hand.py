@@ -331,7 +331,7 @@ def test_what_is_printed_comes_after_what_is_written_and_in_spite_of_it(is_kept,
 
 
 def test_files_that_were_not_written_are_told_and_those_without_a_package_are_no_fault():
-    notes = ["no page: install it.", f"no picture: {'word ' * 25}."]
+    notes = ["no page: install it.", f"no picture: {'word ' * 25}.", "x" * 120]
 
     def save(document, folder):
         warnings.warn("not seen", UserWarning, stacklevel=1)
@@ -344,6 +344,7 @@ def test_files_that_were_not_written_are_told_and_those_without_a_package_are_no
     assert lines[:2] == ["written: out/report.html", notes[0]] and faults == [notes[1].rstrip(".")]
     first, second = lines[2].split("\n")
     assert 95 < len(first) <= 100 and second.startswith("  word")
+    assert lines[3:] == ["x" * 120]  # a path in one piece can be copied
 
 
 def test_warnings_are_kept_once_each_in_their_order():

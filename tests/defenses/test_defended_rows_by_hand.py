@@ -197,7 +197,41 @@ def check_trained(weight, targets):
     return model.seen_
 
 
+def train_left_out(targets=None, weight=None, together=True):
+    """Return the models that are trained, their answers, and whether rows are weighted, twice.
+
+    When it is planned which models are trained together, and when they are trained.
+    """
+    weighted = []
+
+    def note(job):
+        weighted.append(isinstance(job.fit, _cross_fit._WeightedFit))
+        trained.append((job.subsets.tolist(), job.seeds))
+
+    trained = []
+    parts = {
+        "plan_training": lambda job, exact: note(job) or NS(together=together),
+        "run_visibly": lambda plan, job, verbose, what: (
+            note(job) or [(k, NS(facts={"answers": k}, warnings=[f"w{k}"])) for k in (1, 0)]
+        ),
+    }
+    left_out = array([[1, 0, 1], [0, 0, 0], [0, 1, 0]], dtype=bool)
+    with mock.patch.multiple(_cross_fit, **parts):
+        found = _cross_fit.train_left_out(
+            Recorder(), rows(weight), left_out, "abc", targets=targets
+        )
+    # Models that leave no row out have nothing to answer.
+    assert found[0].tolist() == [[True, False, True], [False, True, False]]
+    assert trained[0] == ([[False, True, False], [True, False, True]], ["a", "c"])
+    assert found[1:] == ([0, 1], ["w0", "w1"])
+    return weighted
+
+
 LEFT = [
+    (lambda: train_left_out(), [False, False]),
+    (lambda: train_left_out(together=False), [False, True]),
+    (lambda: train_left_out(weight=[1.0, 2.0, 3.0]), [True, True]),
+    (lambda: train_left_out("targets"), [True, True]),
     # Models take turns: of three, two leave out each row.
     (
         lambda: draw_left_out([0, 1, 2, 3], [0, 0, 0, 0], 3, 2),

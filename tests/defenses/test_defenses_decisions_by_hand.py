@@ -417,6 +417,8 @@ ANSWERS = {
         (lambda: account(2.0, target=0.25)[0], 0.25),
         (lambda: account(2.0, noise_seed=0), (inf, [])),
         (lambda: account(0.0), (inf, [])),
+        (lambda: account(0.5), (True, [((0.5, 1.0, 1), 0.1, "rdp")])),
+        (lambda: account(0.5, has_ledger=True)[1][0]["kind"], "normal"),
         (
             lambda: account(2.0, has_ledger=True)[1],
             [dict(noise_multiplier=2.0, sample_rate=1.0, n_steps=1, n_rows=7, kind="normal")],

@@ -285,7 +285,12 @@ def test_a_relative_path_stays_where_it_was(tmp_path, monkeypatch):
     assert PrivacyLedger("../fits.jsonl") == ledger
 
 
-@pytest.mark.parametrize("path", ["", "a\0b", b"fits", 3, None])
+class PathOfBytes:
+    def __fspath__(self):
+        return b"fits"
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", b"fits", 3, None, PathOfBytes()])
 def test_what_names_no_file(path):
     with pytest.raises(ValueError, match="path must name a file; got"):
         PrivacyLedger(path)

@@ -370,6 +370,21 @@ def fit_codes(y, classes, units, has_schema):
     return told[0]
 
 
+def check_state(first, second, value=(1.0, 2.0), is_weight=False):
+    """Refuse a weight or a buffer that is something else after one pass of rows or another."""
+    state = tensor([*value])
+    states = iter([{"a": tensor([*first])}, {"a": tensor([*second])}])
+    parts = {
+        "_list_state": lambda module: {"a": nn.Parameter(state) if is_weight else state},
+        "_pass_rows": lambda net, rows, some: next(states),
+    }
+    with mock.patch.multiple(_private_training, **parts):
+        return refuse(lambda: _private_training._check_state(NS(module_=None), None))
+
+
+OF_ROWS = "The buffer 'a' of the net changes with the rows that it sees, which no noise"[:60]
+OF_PASSES = "The buffer 'a' of the net changes with each pass, as in spectral"[:60]
+OF_WEIGHTS = "The weights 'a' of the net change when rows pass through it, which"[:60]
 LINEAR = nn.Linear(2, 2)
 ASKED = ("float32", [0, 1, 2, 0, 1, 2, 0, 1], (8, 4))
 NETS = [
@@ -386,6 +401,14 @@ NETS = [
     ),
     (lambda: refuse_net(lambda: 3)[:38], "makes no net of two numbers: TypeError"),
     (lambda: refuse_net(OwnNet("no  room")), "cannot be initialized: RuntimeError: no room"),
+    (lambda: check_state([1.0, 2.0], [1.0, 2.0]), None),
+    (lambda: check_state([1.0, 2.0], [1.0, 3.0]), OF_ROWS),
+    (lambda: check_state([1.0, 3.0], [1.0, 2.0]), OF_ROWS),
+    (lambda: check_state([1.0, 3.0], [1.0, 4.0]), OF_ROWS),
+    (lambda: check_state([1.0, 3.0], [1.0, 3.0]), OF_PASSES),
+    (lambda: check_state([3], [4], [1]), None),
+    (lambda: check_state([1.0, 2.0], [1.0, 3.0], is_weight=True), OF_WEIGHTS),
+    (lambda: check_state([1.0, 2.0], [1.0, 2.0], is_weight=True), None),
     (lambda: list_foreign(LINEAR, nn.GroupNorm(1, 2), nn.Embedding(2, 2)), []),
     (lambda: list_foreign(LINEAR, train_split=1), ["The rows of a validation split a"]),
     (lambda: list_foreign(LINEAR, nn.BatchNorm1d(2)), ["The net has a BatchNorm1d, which"]),
