@@ -21,7 +21,7 @@ from .._core.randomness import derive_random_state
 from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from ._neighbors import as_points, find_nearest, is_farther
+from ._neighbors import as_frame, as_points, find_nearest, is_farther
 from ._risks import TablesEstimator
 
 VERSIONS = ("tie_corrected", "unbiased", "original")
@@ -410,6 +410,7 @@ class NearestNeighborAdversarialAccuracy(TransactionMixin, BaseEstimator):
 
     def _check(self, X, reset, least=2):
         if self.metric == "gower":
+            as_frame(X, "X")  # refuses what is no table
             validate_matrix(self, X, reset=reset, skip_check_array=True)
             return X
         return validate_matrix(self, X, reset=reset, ensure_min_samples=least)

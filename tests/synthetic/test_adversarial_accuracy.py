@@ -208,6 +208,12 @@ def test_bad_input():
         measure(pd.DataFrame({"a": "xyz"}, [0, 1]), pd.DataFrame({"a": ["x"]}), metric="gower")
 
 
+@pytest.mark.parametrize("other", [3, "real.csv", [1, 2, 3], {"a": 1}], ids=repr)
+def test_what_is_no_table_has_no_distance_of_gower(other):
+    with pytest.raises(ValueError, match="X must be a DataFrame or a dense matrix; got"):
+        NearestNeighborAdversarialAccuracy(metric="gower").fit(other)
+
+
 def test_a_copy_is_nearer_to_a_real_row_than_that_is_to_others():
     accuracy = NearestNeighborAdversarialAccuracy().fit([[0.0], [1.0], [10.0]])
     # Of 0 and 1 the nearest is at a distance of 1, of 10 at 9.
