@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records, ShadowPool
@@ -20,9 +21,12 @@ from skmia._core.moments import count_models
 from skmia._training.backends.linear.design import why_not_features
 from skmia._training.backends.perceptron.backend import count_together
 from skmia._training.digests import digest_table
+from skmia.leakage import GaussianRegressionAttacker
 from skmia.leakage.gaps import distributional_gap
 from skmia.report import permutation_test
+from skmia.synthetic import PrivacyLoss
 from skmia.victims import open_white_box
+from skmia.victims._node_equations.cart import TreeSample, estimate_totals
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(30, 4)), np.arange(30) % 3
@@ -52,6 +56,26 @@ def compute_gradients():
 def permute_scores():
     found = permutation_test(Y % 2, X[:, 0], n_permutations=50, random_state=0)
     return found.frame.select_dtypes("number").to_numpy()
+
+
+def judge_responses():
+    attack = GaussianRegressionAttacker(
+        coef=np.ones(4), knows_index=False, n_simulations=7, random_state=0
+    )
+    attack.set_params(victim=FrozenEstimator(LinearRegression().fit(X, X.sum(axis=1))))
+    attack.fit(Records(X, X[:, 0]))
+    return attack.score_samples(Records(X[:5], X[:5, 1]))
+
+
+def permute_tables():
+    loss = PrivacyLoss(n_permutations=8, random_state=0).fit(X[:9], X[9:18], X[18:])
+    return [loss.pvalue_, loss.pvalue_below_]
+
+
+def count_rows_of_nodes():
+    shares = np.array([[1 / 3, 2 / 3], [3 / 7, 4 / 7], [0.25, 0.75], [0.5, 0.5], [0.2, 0.8]])
+    steps, candidates = np.full_like(shares, 1e-9), np.array([3.0, 7, 4, 8, 20])
+    return estimate_totals(shares, steps, candidates, 0.5, TreeSample(0, 100))
 
 
 # Constants with the values that make blocks small, and what is computed.
@@ -84,6 +108,12 @@ BLOCKS = {
         lambda: measure_gap("jensen_shannon", method="kde"),
     ),
     "permutations": ({"report.checks._permutation._MOST_COUNTS": 1}, permute_scores),
+    "permutations of tables": (
+        {"synthetic._adversarial_accuracy._N_AT_ONCE": 3},
+        permute_tables,
+    ),
+    "rows that are not known": ({"leakage._gaussian._BLOCK": 1}, judge_responses),
+    "nodes of trees": ({"victims._node_equations.cart._BLOCK": 2}, count_rows_of_nodes),
 }
 
 

@@ -61,6 +61,15 @@ def test_forms_of_x_give_the_same(monkeypatch):
     np.testing.assert_array_equal(Merlin(20).of(VICTIM, Records(X, Y)), expected)
 
 
+def test_changes_of_whole_numbers_are_not_cut_off():
+    whole = np.round(3 * X).astype(int)
+    found = Merlin(20, scale=0.5).of(VICTIM, Records(whole, Y))
+    np.testing.assert_array_equal(
+        found, Merlin(20, scale=0.5).of(VICTIM, Records(whole.astype(float), Y))
+    )
+    assert 0 < found.mean() < 1
+
+
 def test_changes_of_whole_numbers_are_not_cut_off_in_a_tensor():
     torch = pytest.importorskip("torch")
     whole = np.round(3 * X).astype(int)
