@@ -1123,9 +1123,9 @@ ANSWERS = {
             ["Signal 'gradient_norm_w' needs t"[:31]],
         ),
         (lambda: _imported._p_value_below_zero(array([-3.0])), 1.0),
-        # The mean -2 of three numbers has the standard error 1: t = -2 with two degrees of freedom.
+        # The mean -4 of three numbers has the standard error 2: t = -2 with two degrees of freedom.
         (
-            lambda: _imported._p_value_below_zero(array([-2.0, -2 - 3**0.5, -2 + 3**0.5])),
+            lambda: _imported._p_value_below_zero(array([-4.0, -4 - 12**0.5, -4 + 12**0.5])),
             0.0917517,
         ),
         (lambda: _imported._p_value_below_zero(array([1.0, 1.0])), 1.0),
