@@ -20,7 +20,11 @@ class SubsamplingEffect(NamedTuple):
 
 
 def make_subsampling(sampling_ratio, kind="exact"):
-    """Return the exact effect of sub-sampling, or the one that the paper prints."""
+    """Return the exact effect of sub-sampling, or the one that the paper prints.
+
+    Exact: a target is among the rows with the probability ``sampling_ratio``, and if it is, its
+    score m has the shift sqrt(m / sampling_ratio). As printed, m is multiplied by the ratio.
+    """
     if kind == "exact":
         return SubsamplingEffect(sampling_ratio, 1 / sampling_ratio)
     return SubsamplingEffect(1.0, sampling_ratio)

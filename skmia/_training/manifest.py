@@ -60,6 +60,9 @@ def describe_job(job, records, entropy, design, numbers):
     A pool may grow, and be trained by another number of jobs, so neither is in it. ``design`` says
     how training sets are drawn (of a pool ``describe_sampling`` in ``shadow/_job.py``), ``numbers``
     which way of training gives these numbers (``known`` of ``plan_training`` continues in it).
+    ``entropy`` is the random_state as integers; where that is None, the one of the checkpoint is
+    taken over (``draw_entropy`` in ``shadow/_job.py``). ``versions`` are those of Python, numpy,
+    all packages that parts of the estimator come from, and what these build on.
     """
     try:
         identity = identify(job.estimator)

@@ -133,7 +133,10 @@ def _make_table(arguments):
 
 
 def _keep_words(records, column):
-    """Keep the words of the table for the labels that the model has other names for."""
+    """Keep the words of the table for the labels that the model has other names for.
+
+    Results and limits name the classes by them: ``_name_classes`` in ``report/_measure.py``.
+    """
     words = column.astype(str).to_numpy(dtype=object)
     labels = pd.Series(records.y).astype(str).to_numpy(dtype=object)
     if (labels == words).all():

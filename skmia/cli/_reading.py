@@ -561,7 +561,10 @@ def _can_be_thousands(texts):
 
 
 def _settle_in_all_tables(name, files, known):
-    """Decide what a column is in all tables, and return sentences on it."""
+    """Decide what a column is in all tables, and return sentences on it.
+
+    What a point is, ``_check_points`` asks of each file alone, before ``settle_column`` sees all.
+    """
     words = ColumnWords(
         name,
         _get_wanted_type(name, files),

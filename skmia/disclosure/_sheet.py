@@ -371,8 +371,9 @@ def _tell_undecided(row):
 def describe_sheet(document, report="report.html"):
     """Return what the sheet of a document shows, as plain values.
 
-    Its hashes are those of the policy, and of the files that a command named, as
-    ``describe_command_origin`` of ``cli/_policy.py`` put them into the provenance.
+    Its hashes are that of the policy, which ``_make_policy`` of ``_policy.py`` computes from its
+    text, and those of the files that a command named, as ``describe_command_origin`` of
+    ``cli/_policy.py`` put them into the provenance.
     """
     found = document["recommendation"]
     provenance = found["provenance"]

@@ -444,7 +444,11 @@ def _read_groups(groups, records):
 
 
 def _number_game_units(records):
-    """Return the unit of each record, or None where every record is a unit of its own."""
+    """Return the unit of each record, or None where every record is a unit of its own.
+
+    A unit holds records that are equal (``digest_records`` in ``_core/hashing.py``) or have one
+    value of group_by. ``groups`` only breaks results down.
+    """
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     return None if units.max() + 1 == len(records) else units
 

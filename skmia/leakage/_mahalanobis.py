@@ -520,6 +520,11 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         return self
 
     def _set_moments(self, mean, covariance, n_samples):
+        """Set what scores depend on.
+
+        Noise is added to the variances of a row, by its square. Sub-sampling changes the shift and
+        the share of included rows after that: ``SubsamplingEffect`` in ``_core/tradeoff.py``.
+        """
         noise = check_noise_scale(self.noise_scale, len(mean))
         self._moments = make_moments(mean, covariance, noise)
         self._subsampling = make_subsampling(self.sampling_ratio, self.subsampling)

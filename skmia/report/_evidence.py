@@ -389,7 +389,8 @@ def get_highest(routes):
 def choose_rate(routes):
     """Return the false positive rate of sentence and picture, or None if none was measured.
 
-    The smallest one from 1% on, else the largest, unless it shows nothing of what was found.
+    Of those that can be measured (``check_resolution`` in ``metrics/_membership.py``) the smallest
+    one from 1% on, else the largest, unless it shows nothing of what was found.
     """
     rates = {
         row["max_fpr"]

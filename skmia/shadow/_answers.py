@@ -651,6 +651,11 @@ class PoolAnswers:
         return signal if unit == 1 else InUnit(signal, unit)
 
     def _locate_auto(self, temperature):
+        """Return the reading of "auto": what is stored first.
+
+        ``signals_of`` in ``_job.py`` puts it before further signals, and ``_compare_predictions``
+        in ``_stored.py`` oriented predictions before it.
+        """
         if self.signal != ScaledLogit.name:
             return SignalReading(0, None, self.stored[0])
         if temperature not in self.temperatures:

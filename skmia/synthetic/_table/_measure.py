@@ -381,7 +381,8 @@ def _read_copies(row):
 def measure_shift(real, holdout, seed, people=None):
     """AUC of a model that distinguishes training rows from the holdout without synthetic rows.
 
-    It learns on half of the persons and is judged on the others.
+    It learns on half of the persons and is judged on the others: a forest of extremely randomized
+    trees (``score_blindly`` in ``_core/blind.py``).
 
     Return interval: with a 99% interval; None if there are too few rows.
     """
