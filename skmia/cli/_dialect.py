@@ -47,13 +47,19 @@ def open_bytes(path):
     return gzip.open(path) if path.name.endswith(".gz") else path.open("rb")
 
 
-def recognize_dialect(path, option, given):
-    """Recognize how a text file holds a table, unless ``--read`` says it."""
+def _read_beginning(path):
+    """Return the first bytes of a file, or of very many columns their names and some rows."""
     with open_bytes(path) as file:
         start = file.read(_BYTES)
-        # The names of very many columns are longer.
-        while not (b"\n" in start or b"\r" in start) and (more := file.read(_BYTES)):
-            start += more
+        if b"\n" not in start and b"\r" not in start:
+            start += file.readline()
+            start += file.read(len(start))
+    return start
+
+
+def recognize_dialect(path, option, given):
+    """Recognize how a text file holds a table, unless ``--read`` says it."""
+    start = _read_beginning(path)
     if not start.strip():
         raise CommandError(f"{option}: {path.name} cannot be read: it is empty")
     for mark, kind in _FOREIGN.items():

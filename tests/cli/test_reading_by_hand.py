@@ -214,6 +214,11 @@ DIALECTS = [
     (lambda: recognize("a,b\n1,2\n3,4\n", n_bytes=10), ({}, AB, ONE)),
     (lambda: recognize("a,b\n1,2\n3,4\n", n_bytes=12)[2], [["1", "2"], ["3", "4"]]),
     (lambda: recognize("a,b\r1,2\r3,4\r", n_bytes=10)[2], ONE),
+    # Of names beyond the first bytes, as many bytes of rows are read.
+    (
+        lambda: recognize("aaa;bbb\n1,5;2,5\n3,5;4,5\n", n_bytes=4),
+        told(["aaa", "bbb"], [["1,5", "2,5"]], sep=";", decimal=","),
+    ),
     (lambda: recognize("a,b\n1,2\n3,4\n", n_bytes=13)[2], [["1", "2"], ["3", "4"]]),
     (lambda: recognize("aaaa,bbbb\n1,2\n3,4", n_bytes=7), ({}, ["aaaa", "bbbb"], ONE)),
     (lambda: recognize("aaaa,bbbb", n_bytes=5), ({}, ["aaaa", "bbbb"], [])),
