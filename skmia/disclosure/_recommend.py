@@ -193,7 +193,7 @@ _ASKED_FOR = {
     STORED: "an attack on every stored number",
     LISTED: "all training rows among the members",
 }
-_UNTOLD = "Whether there was one is not said; the parameter spoken of recommend says it."
+_UNTOLD = "Whether there was one is not said; say it by the parameter 'spoken' of recommend."
 
 
 def judge_requirements(policy, release, spoken):
