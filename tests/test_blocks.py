@@ -3,6 +3,7 @@
 Tables of tests are smaller than any block, so a fault in the joining of blocks would not show.
 """
 
+import io
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -21,10 +22,14 @@ from skmia._core.moments import count_models
 from skmia._training.backends.linear.design import why_not_features
 from skmia._training.backends.perceptron.backend import count_together
 from skmia._training.digests import digest_table
+from skmia.attacks import TransferredQueryAttack
+from skmia.datasets._tables import _read_small_integers
+from skmia.defenses._exact_noise import discrete_laplace, discrete_normal, seeded_words
 from skmia.leakage import GaussianRegressionAttacker
 from skmia.leakage.gaps import distributional_gap
 from skmia.report import permutation_test
-from skmia.synthetic import PrivacyLoss
+from skmia.shadow import record_separation
+from skmia.synthetic import GeneratorAttack, InferenceRisk, PrivacyLoss
 from skmia.victims import open_white_box
 from skmia.victims._node_equations.cart import TreeSample, estimate_totals
 
@@ -78,6 +83,39 @@ def count_rows_of_nodes():
     return estimate_totals(shares, steps, candidates, 0.5, TreeSample(0, 100))
 
 
+def compare_tables(statistic):
+    made, known, records = (Records(rows, Y[:10]) for rows in np.split(X, 3))
+    attack = GeneratorAttack(made, reference=known, statistic=statistic, metric="euclidean")
+    return attack.fit(records).score_samples(records)
+
+
+def infer_values():
+    risk = InferenceRisk("b", n_attacks=10, n_permutations=0, random_state=0)
+    return risk.fit(TEXTS, TEXTS.iloc[:6], TEXTS.iloc[6:]).result_.select_dtypes("number")
+
+
+def separate_records():
+    records = Records(X, Y)
+    pool = ShadowPool(LogisticRegression(), 8, random_state=0).fit(records)
+    return record_separation(pool, records)
+
+
+def read_integers():
+    text = "\n".join(f'{row},"{row % 7}"' for row in range(11))
+    return _read_small_integers(io.BytesIO(text.encode()))
+
+
+def query_others():
+    records = Records(X, Y % 2)
+    attack = TransferredQueryAttack(
+        LogisticRegression().fit(X[::2], Y[::2] % 2),
+        ShadowPool(LogisticRegression(), 8, store="models", random_state=0),
+        n_steps=2,
+        random_state=0,
+    )
+    return attack.fit(records).score_samples(records)
+
+
 # Constants with the values that make blocks small, and what is computed.
 BLOCKS = {
     "hashes": ({"_core.hashing._BLOCK_BYTES": 1, "_core.hashing._LARGEST_CACHE": 2}, digest_all),
@@ -113,6 +151,22 @@ BLOCKS = {
         permute_tables,
     ),
     "rows that are not known": ({"leakage._gaussian._BLOCK": 1}, judge_responses),
+    "densities of a copula": (
+        {"synthetic._generator_attack._BLOCK": 30},
+        lambda: compare_tables("copula"),
+    ),
+    "distances of kernels": (
+        {"synthetic._generator_attack._BLOCK": 30},
+        lambda: compare_tables("domias"),
+    ),
+    "pairs of rows": ({"synthetic._cells._MOST_PAIRS": 20}, infer_values),
+    "separations": ({"shadow._plot._BLOCK": 7}, separate_records),
+    "rows of bits": ({"datasets._tables._ROWS_AT_ONCE": 4}, read_integers),
+    "queries of records": ({"attacks._transferred_query._N_AT_ONCE": 7}, query_others),
+    "memory of linear models": (
+        {"_training.backends.linear.backend._BYTES_OF_CHUNK": 1},
+        lambda: train_pool(LogisticRegression()),
+    ),
     "nodes of trees": ({"victims._node_equations.cart._BLOCK": 2}, count_rows_of_nodes),
 }
 
@@ -131,6 +185,14 @@ def test_small_blocks_give_what_large_ones_give(monkeypatch, name):
         np.testing.assert_array_equal(parts, whole)
     else:
         np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("draw", [discrete_laplace, discrete_normal])
+def test_noise_that_is_drawn_in_parts_has_each_scale_at_its_place(monkeypatch, draw):
+    monkeypatch.setattr("skmia.defenses._exact_noise._CHUNK", 2)
+    scales = [[1, 2**50, 1], [2**50, 2**50, 1], [1, 1, 2**50]]
+    noise = draw(scales, (3, 3), seeded_words(np.random.default_rng(0)))
+    np.testing.assert_array_equal(abs(noise) > 2**25, np.array(scales) > 1)
 
 
 def test_more_models_than_a_byte_counts_are_counted():

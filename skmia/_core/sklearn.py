@@ -117,24 +117,42 @@ def _is_numeric(constraint):
     return is_type or isinstance(constraint, Interval)
 
 
-def _check_comparable(constraints, name, value, caller_name):
-    """Refuse values that scikit-learn cannot compare, such as an array or a huge number."""
-    allowed = constraints.get(name, "no_validation")
-    if isinstance(allowed, str):
-        return
+def _check_parameter(allowed, name, value, caller_name):
+    """Check a parameter, also one that scikit-learn cannot compare: an array, a huge number."""
+    start = f"The {name!r} parameter of {caller_name} must"
     try:
-        _param_validation.validate_parameter_constraints({name: allowed}, {name: value}, "")
+        _param_validation.validate_parameter_constraints(
+            {name: allowed}, {name: value}, caller_name
+        )
         if isinstance(value, Number) and any(_is_real(constraint) for constraint in allowed):
             float(value)
-    except InvalidParameterError:
-        return  # raised again below, with the name of the caller
+    except InvalidParameterError as error:
+        # A table in full would hide the rest of the sentence.
+        sentence = str(error).replace(f"Got {value!r} instead.", f"Got {show(value)} instead.")
+        raise InvalidParameterError(f"{sentence}{_name_cure(allowed, value)}") from None
     except (TypeError, ValueError, OverflowError):
         kinds = " or ".join(
             str(_param_validation.make_constraint(constraint)) for constraint in allowed
         )
-        raise InvalidParameterError(
-            f"The {name!r} parameter of {caller_name} must be {kinds}. Got {show(value)} instead."
-        ) from None
+        raise InvalidParameterError(f"{start} be {kinds}. Got {show(value)} instead.") from None
+    # True equals 1 in Python, but a user who passes a boolean does not mean a number.
+    others = [constraint for constraint in allowed if not _is_numeric(constraint)]
+    if (
+        isinstance(value, bool | np.bool_)
+        and len(others) < len(allowed)
+        and not any(
+            _param_validation.make_constraint(constraint).is_satisfied_by(value)
+            for constraint in others
+        )
+    ):
+        raise InvalidParameterError(f"{start} not be a boolean. Got {value!r} instead.")
+
+
+def _name_cure(allowed, value):
+    needs_records = any(getattr(kind, "__name__", None) == "Records" for kind in allowed)
+    if not needs_records or not hasattr(value, "shape"):
+        return ""
+    return " Wrap the features and task labels as Records(X, y)."
 
 
 def _is_real(constraint):
@@ -144,24 +162,9 @@ def _is_real(constraint):
 def validate_parameter_constraints(constraints, params, caller_name):
     """Check parameters against constraints; a boolean does not count as a number."""
     for name, value in params.items():
-        _check_comparable(constraints, name, value, caller_name)
-    _param_validation.validate_parameter_constraints(constraints, params, caller_name)
-    for name, value in params.items():
         allowed = constraints.get(name, "no_validation")
-        if not isinstance(value, bool | np.bool_) or isinstance(allowed, str):
-            continue
-        others = [constraint for constraint in allowed if not _is_numeric(constraint)]
-        if len(others) == len(allowed):
-            continue
-        # True equals 1 in Python, but a user who passes a boolean does not mean a number.
-        if not any(
-            _param_validation.make_constraint(constraint).is_satisfied_by(value)
-            for constraint in others
-        ):
-            raise InvalidParameterError(
-                f"The {name!r} parameter of {caller_name} must not be a boolean. Got {value!r} "
-                "instead."
-            )
+        if not isinstance(allowed, str):
+            _check_parameter(allowed, name, value, caller_name)
 
 
 def validate_arguments(constraints, arguments, caller_name):

@@ -368,6 +368,14 @@ ANSWERS = {
         (lambda: progress.add_steps({"a": 1.5, "b": certain, "c": uncertain}), 5.5),
     ],
     sklearn_parts: [
+        (lambda: validate(np.zeros((40, 2)), Integral)[-22:], "[0., 0.], ... instead."),
+        (
+            lambda: validate(np.zeros(3), Records, None),
+            "The 'a' parameter of F must be an instance of 'skmia.Records' or None. Got array([0., "
+            "0., 0.]) instead. Wrap the features and task labels as Records(X, y).",
+        ),
+        (lambda: validate(3, Records)[-14:], "Got 3 instead."),
+        (lambda: validate(np.zeros(3), Integral)[-13:], "0.]) instead."),
         (lambda: validate(True, Integral), no_boolean),
         (lambda: validate(True, Interval(Real, 0, None, closed="left")), no_boolean),
         (lambda: validate(True, Integral, "boolean"), None),
