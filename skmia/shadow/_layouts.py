@@ -1,5 +1,6 @@
 """Files of shadow models in the layouts of other programs."""
 
+import re
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -205,11 +206,16 @@ def _stack_model_files(paths):
     return np.stack(arrays)
 
 
-def _list_models(folder, pattern, number=None):
-    paths = sorted(folder.glob(pattern), key=number)
+def _list_models(folder, pattern):
+    """Return paths in the order of the numbers in their names: 9 before 10."""
+    paths = sorted(folder.glob(pattern), key=_split_numbers)
     if not paths:
         raise FileNotFoundError(f"There is no {pattern} in {show(str(folder))}.")
     return paths
+
+
+def _split_numbers(path):
+    return [int(part) if part.isdecimal() else part for part in re.split(r"([0-9]+)", path.name)]
 
 
 def _log_odds_of(pool):
@@ -284,7 +290,7 @@ class _LeakPro:
 
     @staticmethod
     def load(folder, kind):
-        paths = _list_models(folder, "sm_*_logits.npy", lambda path: int(path.name.split("_")[1]))
+        paths = _list_models(folder, "sm_*_logits.npy")
         stored = folder / "memberships.npy"
         keep = np.asarray(_load_layout_array(stored)) if stored.is_file() else None
         return Shadows(

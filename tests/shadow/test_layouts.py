@@ -204,6 +204,21 @@ def test_outputs_of_another_shape_than_the_layout_has_are_refused(tmp_path):
             load_shadows(tmp_path, "carlini2022", kind=kind)
 
 
+def test_files_are_in_the_order_of_their_numbers(tmp_path):
+    """Not of their names as texts, in which 10 comes before 9."""
+    inside = np.arange(12)[:, None] == np.arange(12)
+    for k in range(12):
+        model = tmp_path / f"experiment-{k}_12"
+        (model / "scores").mkdir(parents=True)
+        np.save(model / "keep.npy", inside[k])
+        for epoch in (9, 10, 100):
+            np.save(model / "scores" / f"{epoch}.npy", np.full((12, 1), 1000.0 * k + epoch))
+    found = load_shadows(tmp_path, "carlini2022")
+    assert found.names == [f"experiment-{k}_12" for k in range(12)]
+    np.testing.assert_array_equal(found.membership, inside)
+    np.testing.assert_array_equal(found.outputs[:, 0, 0], 1000.0 * np.arange(12) + 100)
+
+
 def test_labels_are_in_the_files_if_they_are_given(tmp_path, trained):
     for k, y in enumerate((None, trained[1].y)):
         save_shadows(trained[0], tmp_path / str(k), "carlini2022", y)
