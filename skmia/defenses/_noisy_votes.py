@@ -93,7 +93,7 @@ class VotingNoise:
 
 def _add_noise(counts, deviation, randomness):
     """Return counts with normal noise rounded to a grid of which whole numbers are multiples."""
-    if deviation == 0:
+    if deviation == 0 or not counts.size:
         return counts
     scales = np.full(counts.size, float(deviation))
     grids = np.minimum(choose_grids(scales), 1.0)

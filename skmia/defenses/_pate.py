@@ -363,10 +363,11 @@ class PATEDefense(BudgetedFits, TaughtClassifier):
             won = len(np.unique(labels[given]))
             if won > 1:
                 raise
+            threshold = "" if self.threshold is None else ", a lower threshold"
             raise ValueError(
                 f"{len(given)} public rows got a label, of {won} of {len(classes)} classes, and "
-                "the student could not be fitted on them. Use more public rows, more teachers or "
-                "less noise."
+                f"the student could not be fitted on them. Use more public rows{threshold}, more "
+                "teachers or less noise."
             ) from error
         self.estimator_, self.classes_ = student, classes
 

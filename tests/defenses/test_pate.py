@@ -206,6 +206,14 @@ def test_a_threshold_leaves_public_rows_without_a_label():
     assert aimed.fit(X[TRAIN], Y[TRAIN]).epsilon_ == math.inf
 
 
+def test_a_threshold_that_no_public_row_reaches_is_named():
+    labels = np.random.default_rng(0).integers(0, 2, 400)  # on which teachers disagree
+    private = make_private(GaussianNB(), threshold=1.0, noise_multiplier=0.01)
+    words = "^0 public rows got a label, of 0 of 2 classes, .* more public rows, a lower threshold,"
+    with pytest.raises(ValueError, match=words):
+        private.fit(X[TRAIN], labels)
+
+
 @pytest.mark.parametrize("labels", ["ab", "missing"])
 def test_labels_that_are_not_declared_do_not_vote(labels):
     y = np.array(["a", "b"])[Y[TRAIN]].astype(object)
