@@ -282,8 +282,18 @@ _SHARES = {
     "table": ("singling_out", "linkability", "inference", "privacy_loss", "exact_rare_copies"),
 }
 _SHARES["service"] = _SHARES["file"]
-_EPSILONS = ("epsilon_lower", "epsilon")
+_FURTHER = {
+    "file": ("epsilon_lower", "epsilon"),
+    "table": ("epsilon_lower", "epsilon", "copies_but_one_cell", "copied_identifiers"),
+}
+_FURTHER["service"] = _FURTHER["file"]
 _RATE = re.compile(r"tpr_at_fpr_\d+")
+
+
+def is_own_number(name, release):
+    """Return whether a limit is one of a number that no audit measures, but its user."""
+    known = (*_SHARES[release], *_FURTHER[release])
+    return name not in known and not _RATE.fullmatch(name)
 
 
 def _read_limit(name, value, release):
@@ -298,7 +308,12 @@ def _read_limit(name, value, release):
         return limit
     # A slip would be a number that nobody measures; where it is not required, it holds for every
     # model. A known name with further words is a number of one's own, as attribute_gain_income.
-    known = (*shares, *_EPSILONS)
+    known = (*shares, *_FURTHER[release])
+    if re.match("tpr", name, re.IGNORECASE):
+        raise ValueError(
+            f"No audit measures {show(name)} {of}; a TPR is limited at its false positive rate, as "
+            "tpr_at_fpr_01 at 0.01 and tpr_at_fpr_001 at 0.001."
+        )
     if name not in known and not name.startswith(tuple(f"{one}_" for one in known)):
         same = [one for one in known if sorted(one) == sorted(name)]
         meant = same or find_meant(name, known, synonyms=False, cutoff=0.8)

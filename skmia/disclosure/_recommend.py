@@ -6,13 +6,21 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .._core.decisions import REQUEST, ROLES, list_decision
-from .._core.escaping import SummaryMixin, visible
+from .._core.escaping import SummaryMixin, join_names, visible
 from .._core.levels import scale_interval
 from .._core.metric_inputs import check_option
 from .._core.numbers import check_number, show
 from .._core.text import show_share, write_apart
 from ..metrics import Interval
-from ._policy import LISTED, REFERENCE, RELEASES, STORED, Policy, list_required_attacks
+from ._policy import (
+    LISTED,
+    REFERENCE,
+    RELEASES,
+    STORED,
+    Policy,
+    is_own_number,
+    list_required_attacks,
+)
 from ._result import StructuralCheck
 
 
@@ -646,12 +654,31 @@ def recommend(
         tuple(check.name for check in judged if check.level == "review" and check.status != PASS),
         provenance,
         tuple(required),
-        remarks=() if required or release == "table" else (_WAIVED,),
+        remarks=(
+            *(() if required or release == "table" else (_WAIVED,)),
+            *_list_not_given(policy, release, limits),
+        ),
     )
 
 
 ALL_WITHIN = "All numbers are within their limits."
 _WAIVED = "The policy waives the rule on attacks (requires_attacks is empty)."
+
+
+def _list_not_given(policy, release, limits):
+    """Return a sentence on limits of numbers that only the user can give, and has not given.
+
+    Their names are not known, so that one that is spelled otherwise would count for every model.
+    """
+    known = {limit.name for limit in limits}
+    names = [
+        name
+        for name in policy.limits[release]
+        if is_own_number(name, release) and name not in known
+    ]
+    if not names:
+        return []
+    return [f"Nothing was compared with the policy's limit of {join_names(names)}."]
 
 
 def _decide(policy, limits, checks, unmet):

@@ -117,6 +117,12 @@ def test_a_policy_of_a_file_has_defaults(tmp_path):
         ("gap = 0.1", "Attribute-gain = 0.1", "did you mean 'attribute_gain'"),
         (
             "gap = 0.1",
+            '"tpr@0.01" = 0.1',
+            "'tpr@0.01' of a service; a TPR is limited .*_001 at 0.001",
+        ),
+        ("gap = 0.1", "TPR_at_fpr = 0.1", "No audit measures 'TPR_at_fpr' of a service; a TPR is"),
+        (
+            "gap = 0.1",
             "gap = 1.01",
             "gap of a service must be a fraction of at most 1, .* got 1.01",
         ),
@@ -143,7 +149,7 @@ def test_a_policy_of_a_file_has_defaults(tmp_path):
         ),
         ("name = ", "#" * 10**6 + "\nname = ", "'ours.toml' has more than 1000000 bytes"),
     ],
-    ids=range(35),
+    ids=range(37),
 )
 def test_mistakes_in_a_policy_are_one_sentence(old, new, sentence, tmp_path):
     path = tmp_path / "ours.toml"

@@ -61,6 +61,22 @@ def test_all_pass(policy, release):
     assert found.to_review == found.conditions == found.remarks == ()
 
 
+def test_limits_of_numbers_that_nobody_measures_or_gives_are_named():
+    own = {"auc": 0.6, "gap": 0.05, "advantage": 0.01, "auc_high": 0.5, "tpr_at_fpr_01": 0.1}
+    required = {"service": ("auc",)}
+    policy = replace(CAUTIOUS, limits={"service": own}, required=required, structure={})
+    given = Measurement("auc_high", (0.3, 0.2, 0.4))
+    found = decide(LOW, (), policy, "service")
+    assert found.result == "release"
+    assert found.remarks == (
+        "Nothing was compared with the policy's limit of advantage and auc_high.",
+    )
+    (remark,) = decide(LOW, (), policy, "service", [given]).remarks
+    assert remark == "Nothing was compared with the policy's limit of advantage."
+    given = [given, Measurement("advantage", (0.3, 0.2, 0.4))]
+    assert decide(LOW, (), policy, "service", given).remarks == ()
+
+
 def test_a_number_is_missing():
     found = recommend(CAUTIOUS, "file", [Measurement("auc", LOW)], PASSED, spoken=ABLE)
     assert found.result == "cannot be said"

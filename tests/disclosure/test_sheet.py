@@ -392,6 +392,10 @@ def test_one_person_signs_once_and_a_decision_is_not_overwritten():
         decide(decided, decision=None, role="researcher")
     with pytest.raises(ValueError, match="'refuse' is recorded already; to replace it"):
         decide(decided, decision="release", because=WHY, reasons=REASONS)
+    # The same name as other systems store it.
+    decided = decide(make_document(), name="Jos\xe9 Arias")
+    with pytest.raises(ValueError, match="is the checker; the researcher must be another person"):
+        decide(decided, decision=None, role="researcher", name="JOSE\u0301 ARIAS")
 
 
 def test_a_release_as_recommended_needs_no_reason_why():
