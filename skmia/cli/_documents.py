@@ -8,7 +8,6 @@ from .._core.saving import write_json
 from ..disclosure import record_decision, render_sheet, write_sheet
 from ..report import (
     SCHEMA,
-    SCHEMA_VERSION,
     check_document,
     check_table_document,
     compare_audits,
@@ -18,7 +17,6 @@ from ..report import (
     render_comparison,
 )
 from ..synthetic import SCHEMA as TABLE_SCHEMA
-from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
 from ..synthetic import render_table
 from ._options import CommandError, tell
 from ._output import named, shown_after
@@ -26,8 +24,8 @@ from ._stored_documents import DOCUMENTS, find_document, read_json_document
 from ._write_page import check_is_no_source, describe_page, is_same_file, write_page
 
 READERS = {
-    SCHEMA: (SCHEMA_VERSION, check_document),
-    TABLE_SCHEMA: (TABLE_VERSION, check_table_document),
+    SCHEMA: check_document,
+    TABLE_SCHEMA: check_table_document,
 }
 
 
@@ -37,15 +35,8 @@ def _check_document(path, document, readers):
     if not isinstance(schema, str) or schema not in readers:
         writers = " or ".join(name.replace(".", " ") for name in readers)
         raise CommandError(f"{path} was not written by {writers} (schema {reprlib.repr(schema)})")
-    wanted, check = readers[schema]
-    version = document.get("schema_version")
-    if isinstance(version, bool) or version != wanted:
-        raise CommandError(
-            f"{path} has version {reprlib.repr(version)} of the schema; this skmia reads version "
-            f"{wanted}"
-        )
     try:
-        return check(document)
+        return readers[schema](document)
     except ValueError as error:
         raise CommandError(
             f"{path} is damaged, or another version wrote it: {error}; audit again"

@@ -32,6 +32,7 @@ from ._json_schema import (
     STORED,
     TABLE,
     check_fields,
+    check_version,
     count,
     many,
     maybe,
@@ -64,6 +65,7 @@ from .checks._record_rates import RecordRates
 SCHEMA = "skmia.audit"
 
 # Raised if a field changes its meaning or is removed; fields may be added without a new version.
+# Documents of another version are refused (`check_document`).
 SCHEMA_VERSION = 1
 
 PERMUTATION_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr"]
@@ -240,6 +242,7 @@ _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
 
 def check_document(document):
     """Check a document from an untrusted source, and derive its verdict again."""
+    check_version(document, SCHEMA_VERSION)
     check_fields(document, AUDIT)
     grounds = read_grounds(document)
     refuse_first(_list_contradictions(document, grounds))
@@ -422,6 +425,7 @@ def _list_wrong_curves(document):
 
 def check_table_document(document):
     """Check a document from an untrusted source, and derive its verdict again."""
+    check_version(document, tables.SCHEMA_VERSION)
     check_fields(document, TABLE)
     refuse_first(_list_wrong_limits(document))
     grounds = _read_table_grounds(document)

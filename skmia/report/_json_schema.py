@@ -7,7 +7,6 @@ from .._core.escaping import visible
 from .._core.levels import EVIDENCE
 from ..disclosure import DECISIONS
 from ..synthetic import SCHEMA as TABLE_SCHEMA
-from ..synthetic import SCHEMA_VERSION as TABLE_VERSION
 from ._measure import MOST_EXPOSED, MOST_POINTS, NOT_RESOLVABLE, OK, TOO_FEW
 from ._people import MEAN, SUM
 from ._pool_size import ENOUGH, MEMORY, MOST, SIZES, TIME, UNMEASURED
@@ -45,6 +44,16 @@ def check_fields(document, kind):
         inner = value.values() if isinstance(value, dict) else value
         waiting += [(item, depth + 1) for item in inner if isinstance(item, dict | list)]
     kind(document, "")
+
+
+def check_version(document, known):
+    """Refuse a document of another version of its schema, whose fields may mean something else."""
+    version = document.get("schema_version") if isinstance(document, dict) else known
+    if isinstance(version, bool) or version != known:
+        raise ValueError(
+            f"it has version {reprlib.repr(version)} of the schema, and this skmia reads version "
+            f"{known}"
+        )
 
 
 def _name_field_kind(wanted, holds):
@@ -430,7 +439,6 @@ _TABLE_CHECK = fields(**each("name text", text), status=word(PASSED, WARNING, ST
 TABLE = fields(
     **_make_head("table"),
     schema=word(TABLE_SCHEMA),
-    schema_version=count(TABLE_VERSION),
     data=fields(
         **each("n_real n_synthetic n_columns", count(1)),
         **each("n_persons_real n_persons_holdout n_persons_shared", count()),

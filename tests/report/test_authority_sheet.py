@@ -189,7 +189,18 @@ def test_no_sentence_claims_more_than_evidence(leaky, table, tmp_path):
         ([], ValueError, "got none"),
         ([3], TypeError, "got 3"),
         ([{"schema": "other"}], ValueError, "the schema 'other'"),
-        ([{"schema": "skmia.audit"}], ValueError, "the document lacks created"),
+        (
+            [{"schema": "skmia.audit", "schema_version": 1}],
+            ValueError,
+            "the document lacks created",
+        ),
+        ([{"schema": "skmia.audit"}], ValueError, "has version None of the schema"),
+        ([{"schema": "skmia.audit", "schema_version": True}], ValueError, "has version True of"),
+        (
+            [{"schema": "skmia.table", "schema_version": 2}],
+            ValueError,
+            "it has version 2 of the schema, and this skmia reads version 1",
+        ),
     ],
 )
 def test_other_results_are_refused(results, error, words, tmp_path):
