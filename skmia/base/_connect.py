@@ -315,6 +315,11 @@ def get_own_pools(attack, records):
 
 
 def fit_own_pools(attack, records):
-    """Fit the pools of an attack on records, before the attack is fitted on others."""
+    """Fit the pools of an attack on records, before the attack is fitted on others.
+
+    Others can only be scored by the models themselves, which a pool of a number keeps.
+    """
     for part, name, pool in get_own_pools(attack, records):
+        if pool is not part.get_params(deep=False)[name]:
+            pool.set_params(store="models")
         part.set_params(**{name: fit_once(pool, records)})

@@ -198,11 +198,11 @@ def _play(game, rounds, k, victim, attack):
 def _judge_round(attack, reference, asked, inside, seeds):
     """Return the guesses of the attack about the records of both sides, and which it can judge."""
     needs = needs_of(attack)
+    fit_own_pools(attack, reference)
     if needs is None or needs.known != BOTH:
         give_population(attack, reference)  # the victim was trained on none of them
         guesses = np.asarray(attack.fit(reference).predict(asked)) == 1
         return guesses, get_judged(attack, asked)
-    fit_own_pools(attack, reference)
     judged = cross_fit(attack, asked, inside, int(seeds.generate_state(1)[0]))
     return judged.guesses, judged.judged
 
@@ -292,7 +292,9 @@ def membership_game(
         Attack, or classifier around attacks and :class:`~skmia.signals.Signals`, whose parameters
         ``victim`` each round sets. It is cloned. An unfitted :class:`~skmia.ShadowPool` in its
         parameters is fitted on the reference records of each round; a fitted one is left alone. An
-        attack that lacks a population of non-members gets these records.
+        attack with ``online=False`` scores the other records by the models, which a pool with
+        ``store="models"`` keeps, as that of ``shadows=16`` does here. An attack that lacks a
+        population of non-members gets the reference records.
     X : Records of n records, or array-like of shape (n, ...)
         The population. Equal records, and records with one value of a field ``group_by``, are
         assigned to the same set, as in a :class:`~skmia.ShadowPool`. A person whose records do not

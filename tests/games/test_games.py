@@ -425,6 +425,21 @@ def test_a_pool_is_fitted_on_the_reference_records():
     assert [attack.pool_.n_records_ for attack in game["attack"]] == [48, 48]
 
 
+def test_a_number_of_models_makes_a_pool_that_scores_records_it_does_not_hold():
+    for attack in (LiRA(shadows=4, online=False), RMIA(shadows=4, online=False)):
+        game = membership_game(
+            DecisionTreeClassifier(),
+            attack,
+            boundary_problem(),
+            n_rounds=2,
+            random_state=0,
+            return_estimator=True,
+        )
+        assert [attack.pool_.n_records_ for attack in game["attack"]] == [48, 48]
+        assert game["n_unjudged"].tolist() == [0, 0]
+        assert game["tpr"].mean() > game["fpr"].mean() + 0.2
+
+
 def test_a_regressor_has_a_coefficient_of_determination_and_no_worst_case():
     records, _ = make_membership_problem(
         200, n_features=60, kind="regression", memorization=0.5, random_state=0
