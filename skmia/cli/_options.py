@@ -689,7 +689,9 @@ def save_config(arguments, usual):
     """Write the options of an audit that differ from the usual ones, as ``--config`` reads them."""
     lines = []
     for name, value in vars(arguments).items():
-        if name in ("command", "debug", "config", "save_config") or value == getattr(usual, name):
+        # Whoever tries an audit before it is run saves the options of the run.
+        is_of_call = name in ("command", "debug", "config", "save_config", "dry_run")
+        if is_of_call or value == getattr(usual, name):
             continue
         values = (
             [as_option_text(one) for one in value]

@@ -1007,7 +1007,8 @@ def test_tables_of_persons_are_files_of_a_folder_by_their_names(tmp_path):
 def test_options_that_differ_are_saved_as_lines_of_toml(tmp_path):
     parse = _parser.make_parser().parse_args
     path = tmp_path / "saved.toml"
-    given = ["--seed", "3", "--drop", "a b", "c", "--no-batching", "--save-config", str(path)]
+    given = ["--seed", "3", "--drop", "a b", "c", "--no-batching", "--dry-run"]
+    given += ["--save-config", str(path)]
     _options.save_config(parse(["audit", *given]), parse(["audit"]))
     assert tomllib.loads(path.read_text("utf-8")) == {
         "seed": 3,
