@@ -6,6 +6,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import binom
 
+from .text import fold
+
 _BITS = {"true": 1.0, "false": 0.0}
 
 
@@ -22,7 +24,7 @@ def as_value(label):
 
 
 # How labels are compared: by value, and if that is not enough, without case.
-_WORTHS = as_value, lambda label: str(as_value(label)).casefold()
+_WORTHS = as_value, lambda label: fold(str(as_value(label)))
 
 
 def match_labels(labels, classes):

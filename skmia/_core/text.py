@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+import unicodedata
 from datetime import datetime
 
 from .escaping import visible
@@ -10,6 +11,15 @@ WIDTH = 100
 
 # What stands for bars and dots where the encoding has no others.
 ASCII = str.maketrans("\u2582\u2585\u2588\u00b7\u2026", "###..")
+
+
+def fold(text):
+    """Return a text without what readers do not see: case, further blanks, how accents are stored.
+
+    An accent is part of its letter or a character of its own, as on some systems.
+    """
+    folded = unicodedata.normalize("NFC", " ".join(text.split())).casefold()
+    return unicodedata.normalize("NFC", folded)
 
 
 def wrap(text, indent=""):

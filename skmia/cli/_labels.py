@@ -10,6 +10,7 @@ import pandas as pd
 
 from .._core.escaping import join_names, visible
 from .._core.label_maps import as_value, match_labels, try_maps
+from .._core.text import fold
 from ._options import CommandError
 
 _MOST_NAMED = 8
@@ -171,7 +172,7 @@ def _match_forms(labels, classes):
 
 
 def _strip_label(label):
-    return str(label).strip(" .,;:'\"").casefold()
+    return fold(str(label).strip(" .,;:'\""))
 
 
 def _match_most(arguments, y, labels, classes, membership):

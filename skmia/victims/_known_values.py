@@ -21,6 +21,7 @@ from .._core.features import list_chosen_places
 from .._core.optional import is_of_package
 from .._core.query import unwrap
 from .._core.sklearn import list_fitted_estimators, read_known_categories_of_boosting
+from .._core.text import fold
 from ._boosters import is_catboost, is_lightgbm, is_xgboost, load_lightgbm
 from ._model_features import (
     HISTOGRAMS,
@@ -190,7 +191,7 @@ def match_features(model, columns):
 
 
 def _strip_name(name):
-    return "".join(filter(str.isalnum, name)).casefold()
+    return "".join(filter(str.isalnum, fold(name)))
 
 
 def order_columns(model, X):
@@ -357,7 +358,7 @@ def normalize_value(value):
 
     Blanks, case, fractions.
     """
-    text = str(value).strip().casefold()
+    text = fold(str(value))
     try:
         return float(text)
     except ValueError:

@@ -712,6 +712,8 @@ ANSWERS = {
         (lambda: text.count_of(0.25, 2), "fewer than 1"),
         (lambda: text.count_of(0.26, 2), "1"),
         (lambda: text.count_of(0.24, 2), "fewer than 1"),
+        (lambda: text.fold(" Jose\u0301  ARIAS "), "jos\xe9 arias"),
+        (lambda: text.fold("Jos\xc9\tStra\xdfe"), "jos\xe9 strasse"),
         (lambda: text.quote("a"), "`a`"),
         (lambda: text.quote("a`b"), "`` a`b ``"),
         (lambda: text.quote("a``b`c"), "``` a``b`c ```"),
@@ -967,6 +969,7 @@ MORE_ANSWERS = {
         (lambda: label_maps.match_labels(["1", "0"], [0, 1]), {"1": 1, "0": 0}),
         (lambda: label_maps.match_labels(["A", "b"], ["a", "B"]), {"A": "a", "b": "B"}),
         (lambda: label_maps.match_labels(["A", "b"], ["a", "A", "B"]), None),
+        (lambda: label_maps.match_labels(["e\u0301", "b"], ["\xe9", "b"])["e\u0301"], "\xe9"),
         (lambda: label_maps.match_labels(["1", "1.0"], [0, 1]), None),
         (lambda: label_maps.match_labels(["2"], [0, 1]), None),
         (

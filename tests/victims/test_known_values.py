@@ -79,6 +79,9 @@ def test_columns_are_put_in_the_order_of_the_model_by_their_names(around):
     assert choose_names(model, ["Income", "Age"]) == ["Age", "Income"]
     rows = FRAME[["age", "income"]]
     assert order_columns(model, rows) is rows
+    named = rows.set_axis(["\xe9t\xe9", "b"], axis=1)
+    accented = around(LogisticRegression().fit(named, Y))  # other systems store accents apart
+    assert choose_names(accented, ["b", "e\u0301te\u0301"]) == ["e\u0301te\u0301", "b"]
     array = rows.to_numpy()[:, ::-1]
     assert order_columns(model, array) is array
     for table in (rows.set_axis([1, 0], axis=1), sparse.csr_array(array)):
