@@ -74,6 +74,13 @@ def test_which_columns_are_identifiers(name, make, expected):
     assert find_identifiers({"real": frame, "synthetic": frame}).get(name) == expected
 
 
+def test_the_training_table_says_what_the_identifiers_of_two_tables_are():
+    codes, numbers = [f"A{k:04}abc9" for k in range(300)], [str(k) for k in range(300)]
+    tables = [pd.DataFrame({"z": values}) for values in (codes, numbers)]
+    for real, holdout, words in ((*tables, "codes"), (*tables[::-1], "numbers that count rows")):
+        assert find_identifiers({"real": real, "holdout": holdout}) == {"z": words}
+
+
 def fit_column(real, made, held=None):
     tables = {"real": real, "synthetic": made, "holdout": real if held is None else held}
     tables = {name: pd.DataFrame({"x": column}) for name, column in tables.items()}

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..._core.escaping import visible
 from ..._core.missing_marks import is_mark
-from ..._core.text import count_more
+from ..._core.text import count_more, fold
 from .._neighbors import check_table_widths, is_number_dtype
 
 # Fewer values that are all different show nothing.
@@ -46,9 +46,9 @@ def find_identifiers(tables):
     columns = [name for table in tables.values() for name in table.columns]
     for name in dict.fromkeys(columns):
         known = [tables[key] for key in ("real", "holdout") if name in tables.get(key, ())]
-        words = {_recognize(table[name], str(name)) for table in known or [tables["synthetic"]]}
+        words = [_recognize(table[name], str(name)) for table in known or [tables["synthetic"]]]
         if None not in words:
-            found[name] = words.pop()
+            found[name] = words[0]  # of the training table, where the holdout has others
     return found
 
 
@@ -414,10 +414,6 @@ def _strip(value):
     return " ".join(value.split())
 
 
-def _fold(value):
-    return _strip(value).casefold()
-
-
 def _spell_number(value):
     """Return a number without a sign, zeros and separators that do not change it.
 
@@ -444,7 +440,7 @@ def _spell_float(value):
 
 _SPELLINGS = {
     "compared without blanks at their ends": _strip,
-    "compared without blanks at their ends and in lower case": _fold,
+    "compared without blanks at their ends and in lower case": fold,
     "compared as numbers": _spell_number,
     "compared as numbers of 16 digits": _spell_float,
 }
@@ -610,8 +606,8 @@ def _name_missing(parts):
 
 def _find_close_texts(value, real):
     known = real.value_counts().index[:1000]
-    folded = {_fold(other): other for other in known}
-    close = difflib.get_close_matches(_fold(value), list(folded), n=1, cutoff=0.6)
+    folded = {fold(other): other for other in known}
+    close = difflib.get_close_matches(fold(value), list(folded), n=1, cutoff=0.6)
     return folded[close[0]] if close else None
 
 
