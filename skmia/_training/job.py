@@ -165,7 +165,9 @@ class Job(NamedTuple):
     estimator: Any
     data: JobData
     subsets: Any  # ndarray of shape (n_models, n), dtype bool, or DrawnSets
-    seeds: list | None  # one SeedSequence per model; None keeps the estimator's random_state
+    # One SeedSequence per model, of which `make_model` sets each random_state and
+    # `isolated_randomness` seeds the global generators; None keeps the estimator's random_state.
+    seeds: list | None
     keep: Any
     n_jobs: int | None = None
     fit: Any = None

@@ -224,8 +224,8 @@ class RMIA(PoolAttack):
     them is stronger depends on the model; 2 is often the stronger one by the AUC and the weaker one
     at FPRs below 0.01.
 
-    A record without an IN model (offline: without an OUT model) has the score of the log ratio 0,
-    see :meth:`can_judge`.
+    A record without an IN model (offline: without an OUT model) has a score just below that of the
+    log ratio 0, see :meth:`can_judge`.
 
     References
     ----------

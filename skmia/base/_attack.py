@@ -172,7 +172,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         self : object
             Fitted estimator.
         """
-        records = self._check_labels(X)
+        records = self._check_and_order(X)
         if "file" in self.needs().access:
             check_width(self.victim, records)
         membership = None
@@ -193,8 +193,8 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             self.offset_ = float(self._learned_offset(records, membership))
         return self
 
-    def _check_labels(self, X):
-        """Check records, and that the attack reads several targets if they have these."""
+    def _check_and_order(self, X):
+        """Check the targets of records, and return them with the columns in the order of a file."""
         records = check_records(X, targets=True)
         if records.y.ndim == 2 and "values" not in self.needs().reads:
             raise ValueError(say_one_label(records, type(self).__name__))
@@ -215,7 +215,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         scores : ndarray of shape (n,)
             Higher means more likely a member.
         """
-        records = check_features(self, self._check_labels(X))
+        records = check_features(self, self._check_and_order(X))
         return refuse_nan(np.asarray(self._score_samples(records), dtype=np.float64))
 
     def decision_function(self, X: Records) -> np.ndarray:
@@ -295,7 +295,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             False, for example, for records without a shadow model that was trained on them, if the
             attack needs one.
         """
-        records = check_features(self, self._check_labels(X))
+        records = check_features(self, self._check_and_order(X))
         return np.asarray(self._can_judge(records), dtype=bool)
 
     def _can_judge(self, records):

@@ -1,4 +1,7 @@
-"""Cross-fitting: each record is scored by an attack that has not learned from it."""
+"""Cross-fitting of whole attacks, in audits and games; ``_supervised.py`` has that inside of one.
+
+Each record is scored by an attack that has not learned from it.
+"""
 
 from typing import NamedTuple
 

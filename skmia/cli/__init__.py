@@ -4,7 +4,8 @@
   read results. ``_main.py`` turns errors into exit codes, ``_parser.py`` lists the options, and
   ``_options.py`` checks them.
 * **Tables**: ``_reading.py`` reads a file, whose separator and encoding ``_dialect.py`` recognizes;
-  ``_columns.py`` decides what a column holds, ``_numbers.py`` what a number and a missing one are.
+  ``_columns.py`` decides what a column holds, ``_numbers.py`` what a number is, and
+  ``_core/missing_marks.py`` which texts are a missing one.
   ``_features_and_target.py`` and ``_inputs.py`` make records and membership of it, ``_labels.py``
   matches labels with the classes of a model, and ``_answers.py`` reads the answers of one.
 * **Models**: ``_model.py`` makes or loads one; ``_other_files.py`` and ``_other_objects.py`` say

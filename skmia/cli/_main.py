@@ -151,7 +151,10 @@ def _run_command(arguments):
 
 
 def _describe_interruption(arguments, error):
-    """Return what is left, by the note of ``saying_what_is_kept`` in ``_training/plan.py``."""
+    """Return what is left, by the note of ``saying_what_is_kept`` in ``_training/plan.py``.
+
+    Its text is that of ``describe_kept`` in ``_training/checkpoint.py``.
+    """
     kept = getattr(error, "__notes__", None)
     if kept:
         return f"interrupted; {' '.join(kept)}"

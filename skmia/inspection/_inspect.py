@@ -560,10 +560,11 @@ _MOST_PROPAGATED = 1000
 def search_candidates(model, records):
     """Return what the file attacks find of candidate records.
 
-    A ValueError of StoredValuesAttack is raised: the records do not fit the model then. What ends
-    one of the other attacks (a ValueError, or a lack of memory) is a note, and so are warnings: an
-    attack that would hold too much raises nothing, it reads fewer trees and warns of it
-    (``_describe_rest`` of ``attacks/_file_attack.py``).
+    Columns are ordered by their names, and others refused, by ``order_columns``. A ValueError of
+    StoredValuesAttack is raised: the records do not fit the model then. What ends one of the other
+    attacks (a ValueError, or a lack of memory) is a note, and so are warnings: an attack that would
+    hold too much raises nothing, it reads fewer trees and warns of it (``_describe_rest`` of
+    ``attacks/_file_attack.py``).
 
     Attacks are imported on use: they need all that attacks share, and most files are inspected
     alone.

@@ -589,10 +589,10 @@ def reconstruct_values(model: object) -> Reconstruction:
     -----
     Histogram gradient boosting puts an edge halfway between each two neighboring values of a column
     with fewer of them than bins, and one edge determines the next value by the one before. If the
-    edges have at most three digits and only one first value leads to values of as few digits that
-    lie on their sides of the edges, all values of the column are derived. This takes for granted
-    that the column has fewer distinct values than bins (``max_bins``, 255 if not set) and no
-    further digits.
+    sums of neighboring values, twice the edges, have at most three digits and only one first value
+    leads to values of as few digits that lie on their sides of the edges, all values of the column
+    are derived. This takes for granted that the column has fewer distinct values than bins
+    (``max_bins``, 255 if not set) and no further digits.
 
     Split conditions of XGBoost are values of the training data in single precision if trees were
     grown by histograms, its default. Scaled columns are scaled back, which rounds. Values after

@@ -1,9 +1,10 @@
-"""The attack whose numbers are told, chosen without a row of the victim."""
+"""The attack whose numbers are told, chosen on shadow models."""
 
 # The highest of several numbers is too high by chance, the more the fewer records there are. The
 # training sets of shadow models are known, so that all attacks are compared on each of them as on a
 # victim. Who is a member of the real victim plays no part in it, and the numbers of the chosen
-# attack need no correction for the choice.
+# attack need no correction for the choice. Another attack replaces it only where its whole interval
+# on the victim is above.
 
 import copy
 from dataclasses import replace

@@ -222,7 +222,7 @@ def list_told(rows):
     """Of each number the row of the attack that is told, or those of all if none was chosen.
 
     The strongest of several by their own numbers is too strong by chance, so that an attack is
-    chosen without them. Documents of before do not say which.
+    chosen without them (``_choice.py``). Documents of before do not say which.
     """
     chosen = {_get_number(row) for row in rows if is_told(row)}
     return [row for row in rows if is_told(row) or _get_number(row) not in chosen]

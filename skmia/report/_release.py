@@ -164,12 +164,12 @@ def recommend_release(
 
     The numbers of the audit and the structural checks of the model are compared with a policy. The
     number of a group of records is the one of the reported attack, which was chosen without these
-    records; if none was chosen, all attacks count. As a file, a model also gives the answers of a
-    service, so the reported attacks on both count. Of several attacks, the upper end of the
-    interval is the highest, and the lower end is corrected for their number. Of a classifier, the
-    generalization gap of the structural checks counts as well, and the checks use the thresholds of
-    the policy. For a table, the limits apply to the largest number of each kind, and there are no
-    structural checks.
+    records unless another one is above it without doubt; if none was chosen, all attacks count. As
+    a file, a model also gives the answers of a service, so the reported attacks on both count. Of
+    several attacks, the upper end of the interval is the highest, and the lower end is corrected
+    for their number. Of a classifier, the generalization gap of the structural checks counts as
+    well, and the checks use the thresholds of the policy. For a table, the limits apply to the
+    largest number of each kind, and there are no structural checks.
 
     Parameters
     ----------

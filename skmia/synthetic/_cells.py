@@ -42,7 +42,7 @@ class TableCells:
         ends = np.cumsum(self.sizes)[:-1]
         self._columns = [whole for whole, _ in encoded]
         self.tables = [list(table) for table in zip(*(np.split(c, ends) for c in self._columns))]
-        # The scale of a number is its range, and the values of a category are those of its codes.
+        # The scale of a number is its range, or 1; the values of a category are those of its codes.
         self.kinds = [kind for _, kind in encoded]
 
     def join_first(self, n_tables):

@@ -634,7 +634,8 @@ class InferenceRisk(TableRisk):
     known : sequence of str or int, default=None
         Columns that the attacker knows. If None, all columns except the secret.
     tolerance : float, default=0.05
-        Largest error of a right guess of a number, as a share of its range in the synthetic table.
+        Largest error of a right guess of a number, as a share of its range in the synthetic table;
+        where this is 0, the largest error itself.
     n_attacks : int, default=500
         Largest number of training records, and of control records, to attack.
     n_permutations : int, default=999

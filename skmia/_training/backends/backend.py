@@ -76,7 +76,10 @@ def _train_part(job):
 
 
 def fit_model(job, i, model):
-    """Train a model of a job on its records, in place."""
+    """Train a model of a job on its records, in place.
+
+    Its error ends the fit; models that were done before are in the checkpoint.
+    """
     members = find_rows(job.subsets[i])
     if job.fit is not None:
         job.fit(model, members)  # raises its own errors
