@@ -13,13 +13,14 @@ WIDTH = 100
 ASCII = str.maketrans("\u2582\u2585\u2588\u00b7\u2026", "###..")
 
 
-def fold(text):
-    """Return a text without what readers do not see: case, further blanks, how accents are stored.
+def compose(text):
+    """Return a text with accents as parts of their letters; some systems store them apart."""
+    return unicodedata.normalize("NFC", text)
 
-    An accent is part of its letter or a character of its own, as on some systems.
-    """
-    folded = unicodedata.normalize("NFC", " ".join(text.split())).casefold()
-    return unicodedata.normalize("NFC", folded)
+
+def fold(text):
+    """Return a text without case, further blanks and the ways in which accents are stored."""
+    return compose(compose(" ".join(text.split())).casefold())
 
 
 def wrap(text, indent=""):

@@ -9,6 +9,7 @@ import pandas as pd
 
 from .._core.escaping import join_names, visible
 from .._core.missing_marks import MISSING, is_mark
+from .._core.text import compose
 from ._numbers import (
     FORMATS,
     PLAIN,
@@ -364,7 +365,10 @@ def _parse_numbers(column, verdict):
 
 
 def _keep_as_texts(columns, words):
-    """Return texts to the last character, without words for missing ones."""
+    """Return texts to the last character, without words for missing ones.
+
+    Accents are parts of their letters, unless a model may know the texts as they are.
+    """
     read, found = [], []
     for column, missing in zip(columns, words.missing, strict=True):
         if words.wanted == "str" and not _is_text_column(column):
@@ -375,9 +379,17 @@ def _keep_as_texts(columns, words):
             counts.update(column[is_missing].value_counts().to_dict())
             counts.pop("", None)
             column = column.mask(is_missing)
-        read.append(column)
+        read.append(column if words.known is not None else _compose_accents(column))
         found.append(counts or None)
     return SettledColumn(read, [], found)
+
+
+def _compose_accents(column):
+    """Return texts with accents as parts of their letters, the same object if they are that."""
+    texts = [value for value in column.dropna().unique() if isinstance(value, str)]
+    composed = {text: compose(text) for text in texts if not text.isascii()}
+    changed = column.isin([text for text, new in composed.items() if new != text])
+    return column.mask(changed, column.map(composed)) if changed.any() else column
 
 
 def _as_known(columns, words):
@@ -422,6 +434,7 @@ class _ValueLookup:
 
     def __init__(self, values):
         self._exact = {value: value for value in values}
+        self._composed = {compose(value): value for value in values if isinstance(value, str)}
         self._meant = {}
         for value in values:
             self._meant.setdefault(_mean(value), value)
@@ -433,8 +446,8 @@ class _ValueLookup:
         """
         if value in self._exact and type(self._exact[value]) is type(value):
             return self._exact[value], False
-        if isinstance(value, str) and value.strip() in self._exact:
-            return self._exact[value.strip()], True
+        if isinstance(value, str) and compose(value.strip()) in self._composed:
+            return self._composed[compose(value.strip())], value != value.strip()
         meant = _mean(value)
         return (self._meant.get(meant), False) if meant is not None else (None, False)
 

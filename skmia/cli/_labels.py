@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._core.escaping import join_names, visible
 from .._core.label_maps import as_value, match_labels, try_maps
-from .._core.text import fold
+from .._core.text import compose, fold
 from ._options import CommandError
 
 _MOST_NAMED = 8
@@ -21,7 +21,8 @@ def say_matched(column, pairs):
     changed = [
         f"{label!r} as {name!r}"
         for label, name in pairs.items()
-        if str(label) != str(name) or isinstance(label, str) != isinstance(name, str)
+        if compose(str(label)) != compose(str(name))
+        or isinstance(label, str) != isinstance(name, str)
     ]
     if not changed:
         return []

@@ -11,6 +11,7 @@ import pandas as pd
 from .._core.containers import take_rows
 from .._core.escaping import join_names, visible
 from .._core.query import query_victim
+from .._core.text import compose
 from ..victims import (
     NUMBER,
     TEXT,
@@ -126,7 +127,11 @@ def _choose_features(model, frame, features, option):
         return keys, []
     if names is not None:
         pairs = zip(list_feature_names(model), names, strict=True)
-        others = [f"{name!r} is the column {column!r}" for name, column in pairs if name != column]
+        others = [
+            f"{name!r} is the column {column!r}"
+            for name, column in pairs
+            if compose(name) != compose(column)
+        ]
         return names, [f"Features of the model: {join_names(others, 3)}."] if others else []
     n_features = count_features(model)
     if n_features is None and len(features) > 1 and takes_texts(model):

@@ -649,6 +649,7 @@ ANSWERS = {
             ["Labels of 'y' are read by their values: 1 as '1'."],
         ),
         (lambda: _labels.say_matched("y", {"a": "a"}), []),
+        (lambda: _labels.say_matched("y", {"s\xed": "si\u0301"}), []),  # which look the same
         (lambda: _labels.can_be_numbered(pd.Series(["a", "b", None]), [0, 1]), True),
         (lambda: _labels.can_be_numbered(pd.Series(["a", "b", "c"]), [0, 1]), False),
         (lambda: _labels.can_be_numbered(pd.Series(["a", "b"]), [1, 2]), False),

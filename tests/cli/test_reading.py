@@ -9,7 +9,9 @@ import pytest
 from refusals import check_refusal, parametrize_refusals
 
 from skmia.cli import main
+from skmia.cli._features_and_target import read_halves
 from skmia.cli._options import CommandError, OptionError, parse_reading
+from skmia.cli._parser import make_parser
 from skmia.cli._reading import TableReading, read_alike, read_table
 
 N = 40
@@ -267,6 +269,34 @@ def test_names_that_stand_there_twice(read):
     frame, notes = read(text)
     assert list(frame) == ["a", "a.1", " a"]
     assert "'a' becomes 'a.1'" in notes and "differ by blanks alone: ' a'" in notes
+
+
+def test_accents_are_parts_of_their_letters_unless_a_model_knows_them_apart(read, tmp_path):
+    apart, joined = "re\u0301gion", "r\xe9gion"
+    towns = ["Jae\u0301n", "Ja\xe9n", "Le"]
+    text = make_text(f"{apart},b", lambda k: f"{towns[k % 3]},{k}")
+    frame, notes = read(text)
+    assert list(frame) == [joined, "b"] and not notes
+    assert frame[joined][:3].tolist() == ["Ja\xe9n", "Ja\xe9n", "Le"]
+    known = {apart: Known("text", np.array(["Jae\u0301n", "Le"])), "b": None}
+    frame, notes = read(text, known=known)
+    assert list(frame) == [apart, "b"] and not notes
+    assert frame[apart][:3].tolist() == ["Jae\u0301n", "Jae\u0301n", "Le"]
+    frame, _ = read(text, known={joined: None, "b": None})
+    assert list(frame) == [joined, "b"]
+    pd.DataFrame({apart: [1, 2]}).to_parquet(tmp_path / "t.parquet")
+    assert list(read_table(tmp_path / "t.parquet").frame) == [joined]
+
+
+def test_a_column_is_named_as_its_file_has_it_or_as_it_is_typed(tmp_path):
+    paths = [tmp_path / name for name in ("train.csv", "held_out.csv")]
+    for path, yes, name in zip(paths, ("s\xed", "si\u0301"), ("\xf3b", "o\u0301b"), strict=True):
+        pd.DataFrame({"a": range(60), name: [yes, "no"] * 30}).to_csv(path, index=False)
+    frame, inside, notes = read_halves(*paths)
+    assert list(frame) == ["a", "\xf3b"] and not notes and inside.sum() == 60
+    assert frame["\xf3b"].value_counts().to_dict() == {"s\xed": 60, "no": 60}
+    parse = make_parser().parse_args
+    assert parse(["audit", "--target", "o\u0301b", "--drop", "a"]).target == "\xf3b"
 
 
 def test_words_for_missing_values_among_texts(read):
