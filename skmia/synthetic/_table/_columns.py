@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..._core.escaping import visible
 from ..._core.missing_marks import is_mark
-from ..._core.text import count_more, fold
+from ..._core.text import compose, count_more, fold
 from .._neighbors import check_table_widths, is_number_dtype
 
 # Fewer values that are all different show nothing.
@@ -227,9 +227,12 @@ def _check_same_columns(frame, columns, name):
 
 def _propose_names(column, names):
     """Return words on a name that a column may have by mistake, or on how to leave it out."""
-    same = {name.strip().casefold(): name for name in names}
-    if column.strip().casefold() in same:
-        return f"; it has {same[column.strip().casefold()]!r}: rename it"
+    same = {fold(name): name for name in names}
+    if fold(column) in same:
+        other = same[fold(column)]
+        # Names that look the same are shown by their characters.
+        shown = ascii(other) if compose(other) == compose(column) else repr(other)
+        return f"; it has {shown}: rename it"
     return f"; rename it, or leave it out of all tables: {column!r}"
 
 
