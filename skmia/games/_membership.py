@@ -146,7 +146,7 @@ def _describe_units(units):
 
 
 def ready_attack(attack, seeds):
-    """Return a copy of the attack with its own seeds, still without a victim."""
+    """Return a copy of the attack, and of its pools, with its own seeds, still without a victim."""
     attack = clone(attack)
     seed_estimator(attack, seeds)
     return attack
