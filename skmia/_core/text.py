@@ -91,6 +91,11 @@ def count_briefly(share, base):
     return shorten_count(count_of(share, base))
 
 
+def count_lower_end(share, base):
+    """Return the lower end of an interval as :func:`count_of`; half a record and less is 0."""
+    return "0" if base * share <= 0.5 else count_of(share, base)
+
+
 def shorten_count(text):
     return text.replace("fewer than ", "<").replace("more than ", ">")
 

@@ -10,8 +10,10 @@ from .._core.pvalues import format_pvalue
 from .._core.text import (
     choose_base,
     count_briefly,
+    count_lower_end,
     count_of,
     count_words,
+    shorten_count,
     show_share,
     write_date,
 )
@@ -224,7 +226,8 @@ def _note_numbers(document, routes, shown, rate):
             base = choose_base(rate)
             digits = 0 if base * best["high"] >= 5 else 1
             low, high = (f"{base * best[end]:,.{digits}f}" for end in ("low", "high"))
-            high = high if digits else count_of(best["high"], base)  # all only if it is 1
+            if not digits:  # all only if it is 1
+                low, high = count_lower_end(best["low"], base), count_of(best["high"], base)
             ends.append(f"{route.way} {low} to {high} of {base:,}")
         if best and best["fpr"] and route.own_level.rank >= 0:
             for prior in _PRIORS:
@@ -344,7 +347,8 @@ def _write_cell(row, base):
         digits = 0 if base * high >= 5 else 1
     number, *ends = (f"{(base or 1) * one:,.{digits}f}" for one in (share, low, high))
     if not digits:  # as in the sentence: all of them only if it is 1
-        number, ends[1] = count_briefly(share, base), count_briefly(high, base)
+        number, high = count_briefly(share, base), count_briefly(high, base)
+        ends = shorten_count(count_lower_end(low, base)), high
     return cell | {"number": number, "ends": " to ".join(ends)}
 
 

@@ -10,6 +10,7 @@ from .._core.text import (
     WIDTH,
     choose_base,
     count_briefly,
+    count_lower_end,
     count_more,
     shorten,
     shorten_count,
@@ -228,7 +229,8 @@ def _tabulate_routes(routes, rate, level):
             count, rank = "  -", "-" if auc is None else format_cell(auc)
             if tpr is not None:
                 number, high = (count_briefly(tpr[end], base) for end in ("estimate", "high"))
-                count = f"{number:>3} [{base * tpr['low']:>2,.0f}, {high:>2}]"
+                low = shorten_count(count_lower_end(tpr["low"], base))
+                count = f"{number:>3} [{low:>2}, {high:>2}]"
             way = "" if place else route.way
             lines.append(_lay_audit_row(way, name, count, rank, found.word.lower()))
         if len(groups) > _MOST_GROUPS:

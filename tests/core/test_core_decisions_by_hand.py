@@ -712,6 +712,10 @@ ANSWERS = {
         (lambda: text.count_of(0.25, 2), "fewer than 1"),
         (lambda: text.count_of(0.26, 2), "1"),
         (lambda: text.count_of(0.24, 2), "fewer than 1"),
+        (
+            lambda: [text.count_lower_end(low, 100) for low in (0, 0.005, 0.006, 0.9951, 1.0)],
+            ["0", "0", "1", "more than 99", "100"],
+        ),
         (lambda: text.fold(" Jose\u0301  ARIAS "), "jos\xe9 arias"),
         (lambda: text.fold("Jos\xc9\tStra\xdfe"), "jos\xe9 strasse"),
         (lambda: text.quote("a"), "`a`"),

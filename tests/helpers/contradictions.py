@@ -170,6 +170,11 @@ def _show_cell(share, base):
     return _show_count(share, base).replace("fewer than ", "<").replace("more than ", ">")
 
 
+def _show_low(share, base):
+    """The same of a lower end, which is all of them only where it is 1 as well."""
+    return _show_cell(share, base) if base * share > 0.5 else "0"
+
+
 def _read_count(text):
     """The number that a count stands for, about."""
     number = text.replace("none", "0").replace(",", "")
@@ -343,7 +348,7 @@ def _look_at_table(told):
         wanted = "-"
         if tpr is not None:
             number, most = (_show_cell(tpr[k], base) for k in ("estimate", "high"))
-            wanted = f"{number} [{tpr['low'] * base:,.0f}, {most}]"
+            wanted = f"{number} [{_show_low(tpr['low'], base)}, {most}]"
         if count.replace(" ", "") != wanted.replace(" ", ""):  # which align the columns
             yield f"{way} {part}: {count} for {wanted}"
         wanted = "-" if rank is None else "{estimate:.3f} [{low:.3f}, {high:.3f}]".format(**rank)
@@ -419,8 +424,9 @@ def _look_at_groups(told):
                 values = [f"{unit * row[k]:,.{digits}f}" for k in ("estimate", "low", "high")]
                 if not digits:
                     values[::2] = (_show_cell(row[k], base) for k in ("estimate", "high"))
+                    values[1] = _show_low(row["low"], base)
                 wanted = [values[0], " to ".join(values[1:])]
-            if [number, ends] != wanted:
+            if [html.unescape(number), html.unescape(ends)] != wanted:
                 yield f"cell {way} {part}: {number}, {ends} for {wanted}"
     named = re.search(
         r"Members of (.*?) are exposed most: (.*?)\.</p>", re.sub(r"</?bdi>", "", lead)

@@ -270,6 +270,10 @@ ANSWERS = {
             {"share": 0.25, "low": 0.125, "high": 0.5, "number": "2", "ends": "1 to 5"},
         ),
         (
+            lambda: _page._write_cell({"estimate": 0.999, "low": 0.996, "high": 1.0}, 100)["ends"],
+            ">99 to 100",
+        ),
+        (
             lambda: _page._write_cell(row, 8),
             {"share": 0.25, "low": 0.125, "high": 0.5, "number": "2.0", "ends": "1.0 to 4.0"},
         ),
