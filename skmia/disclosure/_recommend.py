@@ -678,7 +678,8 @@ def _list_not_given(policy, release, limits):
     ]
     if not names:
         return []
-    return [f"Nothing was compared with the policy's limit of {join_names(names)}."]
+    limit = "limit" if len(names) == 1 else "limits"
+    return [f"Nothing was compared with the policy's {limit} of {join_names(names)}."]
 
 
 def _decide(policy, limits, checks, unmet):

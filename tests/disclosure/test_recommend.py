@@ -69,7 +69,7 @@ def test_limits_of_numbers_that_nobody_measures_or_gives_are_named():
     found = decide(LOW, (), policy, "service")
     assert found.result == "release"
     assert found.remarks == (
-        "Nothing was compared with the policy's limit of advantage and auc_high.",
+        "Nothing was compared with the policy's limits of advantage and auc_high.",
     )
     (remark,) = decide(LOW, (), policy, "service", [given]).remarks
     assert remark == "Nothing was compared with the policy's limit of advantage."
