@@ -12,7 +12,7 @@ import inspect
 import pkgutil
 import re
 import sys
-from functools import cache
+from functools import cache, lru_cache
 
 import skmia
 
@@ -58,13 +58,18 @@ def documented_names(module):
     return [*public_names(module), *result_names(module)]
 
 
+@lru_cache(1)
+def own_modules(n_loaded):
+    """The modules of the package, among as many as are loaded."""
+    return [module for full, module in sys.modules.items() if full.startswith("skmia.")]
+
+
 def file_of(room, name):
     """The module in which a name of a room is written; classes and functions are named by rooms."""
     thing = getattr(room, name)
     if inspect.isfunction(thing):
         return inspect.unwrap(thing).__globals__["__name__"]
-    ours = [module for full, module in sys.modules.items() if full.startswith("skmia.")]
-    able = (module for module in ours if vars(module).get(name) is thing)
+    able = (one for one in own_modules(len(sys.modules)) if vars(one).get(name) is thing)
     start = re.compile(rf"^class {name}\b", re.MULTILINE)
     return next((one.__name__ for one in able if start.search(inspect.getsource(one))), None)
 

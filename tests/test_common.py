@@ -116,7 +116,9 @@ def few_trees(monkeypatch):
 pytestmark = pytest.mark.contract
 
 make_problem = partial(make_attack_problem, n_records=40)
-CLASSIFIER = make_problem()
+CLASSIFIER = make_problem(n_estimators=4)
+# Of the same records, as many models as a false positive rate can be promised with.
+EIGHT_MODELS = make_problem().shadows
 NET = make_problem(
     MLPClassifier((8,), solver="lbfgs", max_iter=2000, random_state=0), n_estimators=2
 )
@@ -154,7 +156,7 @@ def make_lira_attacks(problem):
         {"variance": "shrunk"},
         {"variance": "pooled", "prior": 0.2},
         {"variance": "joint"},
-        {"online": False, "variance": "example", "target_fpr": 0.1},
+        {"online": False, "variance": "example", "target_fpr": 0.1, "shadows": EIGHT_MODELS},
         {"online": False, "shadows": unfitted},
         {"variance": "trend", "likelihood": "normal"},
         {"variance": "conjugate"},
@@ -342,8 +344,8 @@ RECIPES = {
         EnsembleAttack, {"signals": ["loss", "entropy"], "attack_estimator": TREE}
     ),
     EqualRateAttack: lambda problem: [
-        EqualRateAttack(problem.victim, shadows=problem.shadows, target_fpr=0.1),
-        *seldom(EqualRateAttack(problem.victim, LiRA(), problem.shadows)),
+        EqualRateAttack(problem.victim, shadows=EIGHT_MODELS, target_fpr=0.1),
+        *seldom(EqualRateAttack(problem.victim, LiRA(), EIGHT_MODELS)),
     ],
     LiRA: make_lira_attacks,
     MomentsAttack: make_moments_attacks,
@@ -371,7 +373,8 @@ RECIPES = {
     SplitThresholdAttack: lambda problem: [SplitThresholdAttack(problem.victim, outsiders=0.5)],
     StackedAttack: lambda problem: [
         # Without the trees of the other setting, which few_trees leaves out.
-        StackedAttack(problem.victim, problem.shadows, boosted=False, target_fpr=0.1, prior=0.2)
+        StackedAttack(problem.victim, problem.shadows, boosted=False, prior=0.2),
+        *seldom(StackedAttack(problem.victim, EIGHT_MODELS, boosted=False, target_fpr=0.1)),
     ],
     StationarityAttack: make_stationarity_attacks,
     StoredValuesAttack: make_stored_values_attacks,

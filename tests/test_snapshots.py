@@ -522,7 +522,7 @@ def unlearning():
 
     records, _ = make_membership_problem(160, n_features=30, random_state=0)
     model = SGDClassifier(loss="log_loss", alpha=0.1, max_iter=5, tol=None)
-    settings = {"forget": 0.3, "n_estimators": 16, "n_targets": 4, "random_state": 0}
+    settings = {"forget": 0.3, "n_estimators": 8, "n_targets": 4, "random_state": 0}
     ways = {
         "noop": "noop",
         "retrain": "retrain",
@@ -900,9 +900,10 @@ def other_attacks():
         made[name] = describe_attack(with_members, records[:20], membership[:20])
     analytic = AnalyticLiRA(fit(Ridge(), known_values)).fit(values)
     made["analytic"] = describe_attack(analytic, values[:40], membership[:40])
+    rounded = Records(np.column_stack([records.X[:, :5], records.X[:, 5].round()]), records.y)
     attribute = AttributeInferenceAttack(victim(), sensitive=5, values=[-1.0, 0.0, 1.0])
-    attribute = attribute.set_params(random_state=0).fit(outside)
-    made["attribute"] = {"attributes": attribute, "table": attribute.compare(records[:40])}
+    attribute = attribute.set_params(random_state=0).fit(rounded[membership == 0])
+    made["attribute"] = {"attributes": attribute, "table": attribute.compare(rounded[:40])}
     pool, people, _ = answers(2)
     attack = LiRA(None, pool).fit(people)
     made["people"] = [

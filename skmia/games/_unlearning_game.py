@@ -409,7 +409,7 @@ def unlearning_game(
     >>> from skmia.games import unlearning_game
     >>> records, _ = make_membership_problem(400, n_features=100, random_state=0)
     >>> model = SGDClassifier(loss="log_loss", max_iter=20, tol=None)
-    >>> settings = {"n_estimators": 16, "n_targets": 8, "random_state": 0}
+    >>> settings = {"n_estimators": 8, "n_targets": 8, "random_state": 0}
     >>> for way in ("noop", "retrain"):
     ...     game = unlearning_game(model, way, records, **settings)
     ...     print(way, game.evidence)

@@ -386,7 +386,7 @@ def audit(
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import Records, audit
     >>> from skmia.attacks import LiRA
-    >>> X, y = make_classification(300, flip_y=0.2, random_state=0)
+    >>> X, y = make_classification(200, flip_y=0.2, random_state=0)
     >>> X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
     >>> victim = DecisionTreeClassifier(random_state=0).fit(X_train, y_train)
     >>> report = audit(

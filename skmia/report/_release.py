@@ -215,12 +215,14 @@ def recommend_release(
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import audit
+    >>> from skmia.attacks import ThresholdAttack
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.report import recommend_release
     >>> records, membership = make_membership_problem(300, random_state=0)
     >>> members = records[membership == 1]
     >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> report = audit(tree, records, membership, shadows=4, fprs=[0.1], file=False, random_state=0)
+    >>> settings = {"attacks": {"loss": ThresholdAttack()}, "file": False}
+    >>> report = audit(tree, records, membership, fprs=[0.1], random_state=0, **settings)
     >>> recommendation = recommend_release(report, tree, records, policy="research")
     >>> recommendation.result
     'do not release'
@@ -565,12 +567,14 @@ def measure_conditions(
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skmia import audit
+    >>> from skmia.attacks import LiRA
     >>> from skmia.datasets import make_membership_problem
     >>> from skmia.report import measure_conditions
     >>> records, membership = make_membership_problem(200, random_state=0)
     >>> members = records[membership == 1]
     >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> report = audit(tree, records, membership, shadows=4, file=False, random_state=0)
+    >>> settings = {"attacks": {"LiRA": LiRA()}, "shadows": 4, "file": False}
+    >>> report = audit(tree, records, membership, random_state=0, **settings)
     >>> [condition.name for condition in measure_conditions(report, tree, records)]
     ['answers rounded to 2 decimals', 'answers rounded to 1 decimal', 'labels alone']
     """

@@ -1,5 +1,7 @@
 """Singling out: whether a synthetic table yields predicates that isolate a training record."""
 
+from functools import cache, reduce
+from operator import and_
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -83,15 +85,23 @@ def draw_single_rows(cells, n_columns, n_predicates, random_state):
     middles = compute_middles(cells)
     # The first rows refute most predicates.
     tables = [take(table, slice(n)) for n in _N_FIRST if n < len(table[0])] + [table]
+
+    @cache
+    def make_condition(column, row):
+        """Return the condition of a cell, and the first rows for which it holds as bits."""
+        condition = _make_cell_condition(cells, column, row, middles)
+        bits = np.packbits(condition.holds(tables[0][column]))
+        return condition, int.from_bytes(bits.tobytes(), "big")
+
     predicates, n_columns = {}, min(n_columns, len(table))
     for _ in range(n_predicates):
         for _ in range(_N_TRIES):
             row = random_state.randint(len(table[0]))
             columns = sorted(draw_some_columns(len(table), n_columns, random_state))
-            predicate = tuple(
-                _make_cell_condition(cells, column, row, middles) for column in columns
-            )
-            if predicate not in predicates and holds_once(predicate, tables):
+            predicate, rows = zip(*[make_condition(column, row) for column in columns])
+            rows = reduce(and_, rows)
+            is_several = rows & (rows - 1) != 0
+            if not (is_several or predicate in predicates) and holds_once(predicate, tables):
                 predicates[predicate] = None
                 break
     return list(predicates)
