@@ -20,10 +20,18 @@ def _fork_torch():
     return torch.random.fork_rng(range(torch.cuda.device_count()) if initialized else ())
 
 
+def _get_numpy_state():
+    """Return the state of the global generator of numpy, as what is set in the least time."""
+    state = np.random.get_state(legacy=False)  # noqa: NPY002
+    if state["bit_generator"] == "MT19937":  # which is set number by number, slowly from an array
+        state["state"]["key"] = state["state"]["key"].tolist()
+    return state
+
+
 @contextmanager
 def preserved_randomness():
     """Restore the global generators of Python, numpy and torch at the end of the context."""
-    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+    python_state, numpy_state = random.getstate(), _get_numpy_state()
     try:
         with _fork_torch():
             yield

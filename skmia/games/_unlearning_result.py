@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 from sklearn.metrics import roc_auc_score
 
 from .._core.escaping import SummaryMixin
@@ -112,9 +112,8 @@ def estimate_mean(values, level, chance):
         is_chance = abs(mean - chance) <= RATE_TOLERANCE
         return Interval(mean, mean, mean), 1.0 if is_chance else 2.0 ** (1 - n)
     error = float(values.std(ddof=1)) / np.sqrt(n)
-    law = stats.t(n - 1)
-    reach = error * float(law.ppf((1 + level) / 2))
-    pvalue = 2 * float(law.sf(abs(mean - chance) / error))
+    reach = error * float(special.stdtrit(n - 1, (1 + level) / 2))
+    pvalue = 2 * float(special.stdtr(n - 1, -abs(mean - chance) / error))
     return Interval(mean, mean - reach, mean + reach), pvalue
 
 
@@ -132,7 +131,7 @@ def estimate_tpr(separation, level, max_fpr):
     left_out = _leave_targets_out(inside, scores, targets, max_fpr)
     n = len(left_out)
     error = np.std(left_out, ddof=1) * (n - 1) / np.sqrt(n)
-    reach = error * float(stats.t(n - 1).ppf((1 + level) / 2))
+    reach = error * float(special.stdtrit(n - 1, (1 + level) / 2))
     low, high = max(point.tpr - reach, 0.0), min(point.tpr + reach, 1.0)
     return Interval(point.tpr, min(low, point.tpr_low), max(high, point.tpr_high))
 

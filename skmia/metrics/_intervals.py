@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 from .._core.groups import number_groups
 from .._core.metric_inputs import (
@@ -267,8 +267,8 @@ def beta_limits(k, n, tail):
 
     The beta quantile is not defined for a parameter of 0; the ones only fill unused branches.
     """
-    low = np.where(k > 0, stats.beta.ppf(tail, np.where(k > 0, k, 1), n - k + 1), 0.0)
-    high = np.where(k < n, stats.beta.isf(tail, k + 1, np.where(k < n, n - k, 1)), 1.0)
+    low = np.where(k > 0, special.betaincinv(np.where(k > 0, k, 1), n - k + 1, tail), 0.0)
+    high = np.where(k < n, special.betainccinv(k + 1, np.where(k < n, n - k, 1), tail), 1.0)
     return low, high
 
 

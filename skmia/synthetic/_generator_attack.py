@@ -230,7 +230,9 @@ class RowSpace:
         is_gower = metric == "gower"
         self._gower = GowerSpace((synthetic, reference), self.names) if is_gower else None
         self._frame = synthetic
-        self.tables = self.encode(synthetic), self.encode(reference, 1)
+        self.tables = (
+            self._gower.tables if is_gower else (self.encode(synthetic), self.encode(reference, 1))
+        )
         self.synthetic, self.reference = self.tables
         self.is_categorical = is_gower and self._gower.encoder.is_categorical_.any()
         self._bandwidth = bandwidth

@@ -481,7 +481,7 @@ class SyntheticDistance(TransactionMixin, MetaEstimatorMixin, RegressorMixin, Ba
         if self.metric == "gower":
             name = "The table of synthetic rows"
             self._space = GowerSpace((drawn,), (name,))
-            self.encoder_, drawn = self._space.encoder, self._space.encode(drawn, name)
+            self.encoder_, (drawn,) = self._space.encoder, self._space.tables
         self.synthetic_ = np.asarray(drawn, dtype=float)
         return self
 

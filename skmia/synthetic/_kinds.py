@@ -44,12 +44,19 @@ def read_plainly(table):
     Databases and files give dates, decimal numbers and spans of time as objects, and numbers
     beside texts; pandas has types for months, intervals and categories of all of these.
     """
-    columns = {place: _read_column(table.iloc[:, place]) for place in range(table.shape[1])}
+    places = [place for place, dtype in enumerate(table.dtypes) if not _is_plain(dtype)]
+    columns = {place: _read_column(table.iloc[:, place]) for place in places}
     changed = {place: part for place, part in columns.items() if part is not None}
     if not changed:
         return table
-    parts = [changed.get(place, table.iloc[:, place]) for place in columns]
+    parts = [changed.get(place, table.iloc[:, place]) for place in range(table.shape[1])]
     return pd.concat(parts, axis=1).set_axis(table.columns, axis=1)
+
+
+def _is_plain(dtype):
+    """Return whether columns of a type hold what it says."""
+    others = pd.CategoricalDtype, pd.PeriodDtype, pd.IntervalDtype
+    return not (isinstance(dtype, others) or pd.api.types.is_object_dtype(dtype))
 
 
 def _read_column(part):
@@ -66,7 +73,7 @@ def _read_column(part):
         return part.dt.to_timestamp()
     if isinstance(dtype, pd.IntervalDtype):
         return part.astype(object).map(str, na_action="ignore")
-    if not pd.api.types.is_object_dtype(dtype):
+    if _is_plain(dtype):
         return None
     inferred = pd.api.types.infer_dtype(part, skipna=True)
     if inferred == "date":  # also times beside dates
@@ -110,8 +117,9 @@ def unify_frames(frames, names, is_shown=True):
     scaled.
     """
     columns, kinds = [], []
-    for place, column in enumerate(frames[0].columns):
-        parts = [frame.iloc[:, place].infer_objects().reset_index(drop=True) for frame in frames]
+    inferred = [frame.infer_objects().reset_index(drop=True).items() for frame in frames]
+    for column, *given in zip(frames[0].columns, *inferred):
+        parts = [part for _, part in given]
         parts, kind = _find_kind(parts, column, names)
         columns.append(_convert(parts, kind, column, names, is_shown))
         kinds.append(kind)
@@ -131,7 +139,7 @@ def _find_kind(parts, column, names):
 
     The first table decides whether numbers are categories.
     """
-    kinds = [_name_kind(part) if part.notna().any() else None for part in parts]
+    kinds = [_name_kind(part) if part.count() else None for part in parts]
     found = set(kinds) - {None}
     if found == {_NUMBERS, _TRUTH_VALUES}:
         found = {_NUMBERS}

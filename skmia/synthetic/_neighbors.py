@@ -179,8 +179,9 @@ class GowerEncoder(TransactionMixin, TransformerMixin, BaseEstimator):
         Columns that lack values, here or in the table of fit, hold objects: None is no number.
         Return table, lacking: and the places of these columns.
         """
-        missing = table.isna() & self.is_categorical_
-        lacking = [p for p in table if p in self._lacking or missing[p].any()]
+        missing = table.isna().to_numpy() & self.is_categorical_
+        lacks = missing.any(axis=0)
+        lacking = [p for p in table if p in self._lacking or lacks[p]]
         if not lacking:
             return table, lacking
         return table.astype(dict.fromkeys(lacking, object)).mask(missing, None), lacking
@@ -218,20 +219,29 @@ class GowerSpace:
     """Points of some tables, and of others, which are read like the first and have no part in them.
 
     names: of the tables.
+
+    Attributes: ``tables``, the points of the tables.
     """
 
     def __init__(self, tables, names):
-        self._first, self._name = tables[0], names[0]
         frames = [as_frame(table, name) for table, name in zip(tables, names)]
-        frames, _ = unify_frames(align_columns(frames, names), names)
-        self.encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
+        self._first, self._name = frames[0], names[0]
+        self.encoder, self.tables = _encode(frames, names)
 
     def encode(self, X, name):
-        """Return the points of a table of this name."""
+        """Return the points of another table of this name."""
         names = self._name, name
-        pair = [as_frame(table, one) for table, one in zip((self._first, X), names)]
-        unified, _ = unify_frames(align_columns(pair, names), names)
+        unified, _ = unify_frames(align_columns([self._first, as_frame(X, name)], names), names)
         return self.encoder.transform(unified[1])
+
+
+def _encode(frames, names):
+    """Return an encoder that is fitted to all tables together, and the points of each."""
+    frames, _ = unify_frames(align_columns(frames, names), names)
+    together = pd.concat(frames, ignore_index=True)
+    encoder = GowerEncoder().fit(together)
+    ends = np.cumsum([len(frame) for frame in frames])[:-1]
+    return encoder, np.split(encoder.transform(together), ends)
 
 
 # Distances that differ by a smaller share than this are the same: sums in another order.
@@ -247,9 +257,7 @@ def as_points(tables, metric, names):
     """
     if metric == "gower":
         frames = [as_frame(table, name) for table, name in zip(tables, names)]
-        frames, _ = unify_frames(align_columns(frames, names), names)
-        encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
-        return [encoder.transform(frame) for frame in frames], "manhattan"
+        return _encode(frames, names)[1], "manhattan"
     points = [
         _as_floats(check_feature_matrix(table, input_name=name))
         for table, name in zip(align_frames(tables, names), names)
@@ -311,8 +319,10 @@ def align_columns(frames, names, like=0):
                 raise ValueError(
                     f"{names[place]} lacks the column {lacking[0]!r} of {names[first]}."
                 )
-            frames[place] = frames[place][columns]
-    return [frame.set_axis(frames[like].columns, axis=1) for frame in frames]
+            if not frames[place].columns.identical(columns):
+                frames[place] = frames[place][columns]
+    columns = frames[like].columns
+    return [f if f.columns.identical(columns) else f.set_axis(columns, axis=1) for f in frames]
 
 
 def _as_floats(points):

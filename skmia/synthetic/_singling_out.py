@@ -108,8 +108,10 @@ def draw_single_rows(cells, n_columns, n_predicates, random_state):
 
 
 def draw_some_columns(n, n_columns, random_state):
-    """Draw different columns as RandomState.choice does, which takes three times as long."""
-    return random_state.permutation(n)[:n_columns].tolist()
+    """Draw different columns as RandomState.choice does, which takes many times as long."""
+    places = np.arange(n)
+    random_state.shuffle(places)
+    return places[:n_columns].tolist()
 
 
 def draw_blindly(cells, n_columns, n_predicates, random_state):

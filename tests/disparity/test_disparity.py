@@ -505,7 +505,7 @@ def test_groups_are_a_field_a_column_or_an_array(population, frame):
         test = make_test(n_rounds=2, **settings).fit(X, y)
         pd.testing.assert_frame_equal(test.vulnerabilities_, known.vulnerabilities_)
         assert test.pvalue_ == known.pvalue_
-    game = {"n_rounds": 2, "random_state": 0}
+    game = {"n_rounds": 2, "n_permutations": 99, "random_state": 0}
     by_number = DisparityTest(estimator, known.attack, group=column, **game)
     by_name = DisparityTest(estimator, known.attack, group="last", **game)
     table = pd.DataFrame(numbered).rename(columns={column: "last"}).rename(columns=str)

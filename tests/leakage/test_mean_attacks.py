@@ -71,6 +71,8 @@ def release_bernoulli(p, target, n, rounds=2000, noise_scale=0.0, sampling_ratio
     drawn = rng.random((rounds, 1)) < sampling_ratio
     rest = rng.binomial(k - 1, p, (rounds, len(p)))
     with_target = rest + np.where(drawn, target, rng.random((rounds, len(p))) < p)
+    if not noise_scale:
+        return without / k, with_target / k
     noise = rng.normal(size=(2, rounds, len(p))) * noise_scale / np.sqrt(k)
     return without / k + noise[0], with_target / k + noise[1]
 

@@ -32,7 +32,7 @@ def no_permutations(monkeypatch):
 
 def draw_visits(rng, n_people, n_rows=5):
     """Visits of people, with columns that each of them has."""
-    counts = np.full(n_people, n_rows) if n_rows else rng.integers(1, 15, n_people)
+    counts = np.full(n_people, n_rows) if n_rows else rng.integers(1, 9, n_people)
     who = np.repeat(np.arange(n_people), counts)
     level = rng.normal(size=n_people)
     return (

@@ -17,7 +17,7 @@ from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia._core.randomness import isolated_randomness, seed_estimator
+from skmia._core.randomness import isolated_randomness, preserved_randomness, seed_estimator
 
 
 def source(entropy=0, child=0):
@@ -139,6 +139,22 @@ def test_devices_are_seeded_where_there_are_any(is_there, monkeypatch):
     assert len(seeded) == is_there
     seed = np.random.SeedSequence(1, spawn_key=(0, 0)).generate_state(1)[0]
     assert torch.equal(drawn, torch.rand(3, generator=torch.Generator().manual_seed(int(seed))))
+
+
+@pytest.mark.parametrize("kind", [np.random.MT19937, np.random.PCG64, np.random.Philox])
+@pytest.mark.filterwarnings("error")
+def test_a_global_generator_of_any_kind_goes_on_in_the_middle_of_a_pair_of_normals(kind):
+    before = np.random.get_bit_generator()
+    state = np.random.get_state(legacy=False)  # noqa: NPY002
+    try:
+        np.random.set_bit_generator(kind(0))
+        np.random.normal()  # noqa: NPY002
+        with preserved_randomness():
+            inside = np.random.normal(size=1001)  # noqa: NPY002
+        np.testing.assert_array_equal(np.random.normal(size=1001), inside)  # noqa: NPY002
+    finally:
+        np.random.set_bit_generator(before)
+        np.random.set_state(state)  # noqa: NPY002
 
 
 def test_generators_are_restored_after_an_error():
