@@ -329,7 +329,7 @@ class PrivateRandomness:
         torch = import_optional("torch", "torch")
         with preserved_randomness():
             random.setstate((3, (*self._twister_words().tolist(), _TWISTER_SIZE), None))
-            np.random.set_state(("MT19937", self._twister_words(), _TWISTER_SIZE))  # noqa: NPY002
+            np.random.set_state(("MT19937", self._twister_words().tolist(), _TWISTER_SIZE))  # noqa: NPY002
             generator = torch.default_generator
             seed, words = self._words(1), self._twister_words()
             state = set_twister(generator.get_state().numpy(), seed, words)

@@ -13,7 +13,7 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager, nullcontext
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -208,15 +208,20 @@ def _list_foreign_parts(net):
             )
 
 
+@cache
+def _list_skorch_defaults():
+    """List the settings of any net of skorch that have a default, each with it."""
+    parameters = inspect.signature(skorch.NeuralNet.__init__).parameters.values()
+    return [(one.name, one.default) for one in parameters if one.default is not one.empty]
+
+
 def _list_foreign_settings(net, poisson):
     """Yield settings that training would not follow, and numbers that it cannot."""
-    for name, parameter in inspect.signature(skorch.NeuralNet.__init__).parameters.items():
-        if name in _TAKEN or parameter.default is parameter.empty:
-            continue
-        if (value := getattr(net, name, parameter.default)) != parameter.default:
+    for name, default in _list_skorch_defaults():
+        if name not in _TAKEN and (value := getattr(net, name, default)) != default:
             yield (
                 f"The net has {name}={show(value)}, which private training does not follow; leave "
-                f"it at {show(parameter.default)}."
+                f"it at {show(default)}."
             )
     step = getattr(net.optimizer, "step", None)
     closure = inspect.signature(step).parameters.get("closure") if callable(step) else None

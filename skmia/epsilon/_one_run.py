@@ -28,6 +28,11 @@ _N_CELLS = 8000  # of the law of one answer
 _REACH = 10.0  # standard deviations beyond the means
 
 
+@lru_cache(maxsize=1024)
+def _solve_budget(delta, mu, rate):
+    return float(privacy_budget(delta, mu, rate))
+
+
 # What the bound of independent canaries asks of a family: law(parameter) gives the posterior errors
 # of the best guess about one canary and their masses; epsilon(parameter, delta) the privacy of this
 # member.
@@ -53,7 +58,7 @@ class GaussianNoiseLaw:
         return expit(-np.abs(log_ratio)), (2 - self.rate) * out + self.rate * moved
 
     def epsilon(self, mu, delta):
-        return float(privacy_budget(delta, mu, self.rate))
+        return _solve_budget(delta, mu, self.rate)
 
 
 @dataclass(frozen=True)

@@ -301,6 +301,11 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     delta = check_delta(delta)
     if delta == 0 and mu > 0:
         return float("inf")
+    return _solve_profile(mu, delta)
+
+
+@lru_cache(maxsize=1024)
+def _solve_profile(mu, delta):
     return find_root(lambda epsilon: delta - privacy_profile(epsilon, mu))
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+import hashlib
 import io
 import pickle
 import tarfile
@@ -41,8 +42,9 @@ def as_lines(table, quote=""):
 def test_location30_is_read_back_equal(quote, shared_data, tmp_path, cache):
     stored = np.load(shared_data / "location30.npz")
     X = np.unpackbits(stored["x_bits"], axis=1, count=446)
-    table = np.column_stack([stored["y"] + 1, X])
-    write_tgz(cache / "dataset_location.tgz", {"bangkok": as_lines(table.tolist(), quote)})
+    sep, digits = f"{quote},{quote}", (X + ord("0")).tobytes().decode()
+    rows = [(y + 1, sep.join(digits[446 * k : 446 * (k + 1)])) for k, y in enumerate(stored["y"])]
+    write_tgz(cache / "dataset_location.tgz", {"bangkok": as_lines(rows, quote)})
     records = datasets.fetch_location30(data_home=tmp_path)
     assert records.X.shape == (5010, 446) and records.X.dtype == np.uint8
     assert_array_equal(records.X, X)
@@ -165,13 +167,39 @@ def idx_bytes(values):
     return head + values.tobytes()
 
 
-@pytest.mark.parametrize("name", ["mnist", pytest.param("fashion_mnist", marks=pytest.mark.slow)])
+def write_idx(folder, name, parts):
+    for member, values in zip(IDX_MEMBERS, parts, strict=True):
+        path = folder / f"{name.replace('_', '-')}-{member}-ubyte.gz"
+        path.write_bytes(gzip.compress(idx_bytes(values), compresslevel=0))
+
+
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
+def test_images_are_those_of_the_four_files(name, tmp_path, cache, monkeypatch):
+    rng = np.random.default_rng(0)
+    parts = [rng.integers(256, size=(n, 28, 28), dtype=np.uint8) for n in (3, 2)]
+    parts = [parts[0], np.array([7, 0, 9], np.uint8), parts[1], np.array([2, 7], np.uint8)]
+    sums = [hashlib.sha256(idx_bytes(values)).hexdigest() for values in parts]
+    published = getattr(_images, f"_{name.upper()}")
+    made = [
+        dataclasses.replace(remote, members={"*": digest})
+        for remote, digest in zip(published, sums, strict=True)
+    ]
+    monkeypatch.setattr(_images, f"_{name.upper()}", tuple(made))
+    write_idx(cache, name, parts)
+    records = getattr(datasets, f"fetch_{name}")(data_home=tmp_path)
+    assert_array_equal(records.X, np.concatenate(parts[::2]))
+    assert records.X.dtype == np.uint8
+    assert records.y.tolist() == [7, 0, 9, 2, 7]
+    assert records["split"].tolist() == ["train"] * 3 + ["test"] * 2
+
+
+# Sums of 55 MB take a second; which names are read into what is shown above.
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
 def test_images_are_the_published_ones(name, shared_data, tmp_path, cache):
     stored = np.load(shared_data / f"{name}.npz")
     parts = [stored[key] for key in ("x_train", "y_train", "x_test", "y_test")]
-    for member, values in zip(IDX_MEMBERS, parts, strict=True):
-        path = cache / f"{name.replace('_', '-')}-{member}-ubyte.gz"
-        path.write_bytes(gzip.compress(idx_bytes(values), compresslevel=0))
+    write_idx(cache, name, parts)
     records = getattr(datasets, f"fetch_{name}")(data_home=tmp_path)
     assert records.X.shape == (70000, 28, 28) and records.X.dtype == np.uint8
     assert_array_equal(records.X[60000:], parts[2])
@@ -181,8 +209,7 @@ def test_images_are_the_published_ones(name, shared_data, tmp_path, cache):
 
 def test_a_changed_image_is_refused(tmp_path, cache):
     path = cache / "mnist-train-images-idx3-ubyte.gz"
-    images = idx_bytes(np.zeros((60000, 28, 28), np.uint8))
-    path.write_bytes(gzip.compress(images, compresslevel=1))
+    path.write_bytes(gzip.compress(idx_bytes(np.zeros((60, 28, 28), np.uint8))))
     with pytest.raises(OSError, match="is corrupted or was changed"):
         datasets.fetch_mnist(data_home=tmp_path)
 

@@ -342,8 +342,8 @@ def test_pipelines():
 
 def test_searches():
     estimator = private(make_net(trained()))
-    search = GridSearchCV(estimator, {"max_grad_norm": [0.5, 1.0]}, cv=2).fit(X, Y)
-    assert (search.predict(X) == Y).sum() <= most_known(5 * EPSILON)
+    search = GridSearchCV(estimator, {"max_grad_norm": [0.5]}, cv=2).fit(X, Y)
+    assert (search.predict(X) == Y).sum() <= most_known(3 * EPSILON)
     grid = {"estimator": [make_net(trained()), make_net(trained())]}
     search = GridSearchCV(estimator, grid, cv=2, error_score="raise").fit(X, Y)
     assert (search.predict(X) == Y).sum() <= most_known(5 * EPSILON)

@@ -24,6 +24,7 @@ X, Y = load_digits(return_X_y=True)
 RECORDS = Records(X[:500, ::2], Y[:500])
 TREE = DecisionTreeClassifier(min_samples_leaf=3)
 SETTINGS = {"n_estimators": 8, "n_targets": 4, "max_fpr": 0.05, "random_state": 0}
+FEW = {**SETTINGS, "n_estimators": 4, "n_targets": 2}
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_copies_and_people_are_on_one_side():
     people = Records(rows, records.y, group_by=np.repeat(np.arange(200), 2))
     tree = {"tree": DecisionTreeClassifier()}
     for one in (RECORDS[:200], records, people):
-        targets = evaluate_defense(tree, one, **SETTINGS).targets
+        targets = evaluate_defense(tree, one, **FEW).targets
         assert (targets["train_accuracy"] == 1).all()
         assert targets["test_accuracy"].max() < 0.9
 
@@ -149,7 +150,7 @@ def test_the_calibration_error_of_a_hand_example():
 def test_jobs_change_nothing():
     candidates = {"tree": TREE, "labels": LabelOnlyDefense(TREE)}
     one, two = (
-        evaluate_defense(candidates, RECORDS[:100], **SETTINGS, n_jobs=n).targets for n in (1, 2)
+        evaluate_defense(candidates, RECORDS[:100], **FEW, n_jobs=n).targets for n in (1, 2)
     )
     pd.testing.assert_frame_equal(one, two)
 

@@ -177,7 +177,7 @@ def proven_epsilon(count, other, n, delta, confidence):
     ids=str,
 )
 def test_low_bits_of_the_noise_tell_nothing(mechanism, values):
-    n, exponents = 10_000, range(-57, -43)
+    n, exponents = 5_000, range(-57, -43)
     mechanism = clone(mechanism).fit([[0.0]])
     draws = [mechanism.transform(np.full((n, 1), value))[:, 0] for value in values]
     delta = getattr(mechanism, "delta", 0.0)
@@ -191,9 +191,9 @@ def test_low_bits_of_the_noise_tell_nothing(mechanism, values):
 
 def test_the_test_of_low_bits_finds_floating_point_noise():
     rng = np.random.default_rng(0)
-    draws = [value + rng.laplace(scale=10, size=10_000) for value in (0.0, 1.0)]
+    draws = [value + rng.laplace(scale=10, size=5_000) for value in (0.0, 1.0)]
     counts = [low_bits(values, -53) for values in draws]
-    assert proven_epsilon(*counts, 10_000, 0.0, 1 - 0.05 / 56) > 1
+    assert proven_epsilon(*counts, 5_000, 0.0, 1 - 0.05 / 56) > 1
 
 
 @pytest.mark.parametrize("columns", [1, 7])

@@ -79,7 +79,7 @@ def test_other_models_are_refused():
 def test_gaps_around_moved_thresholds_still_say_who_was_no_member():
     member = np.zeros(N, dtype=bool)
     member[RNG.permutation(N)[: N // 2]] = True
-    forest = RandomForestClassifier(20, random_state=0).fit(X[member], Y[member])
+    forest = RandomForestClassifier(10, random_state=0).fit(X[member], Y[member])
     records = Records(X, Y)
     exact = SplitThresholdAttack(FrozenEstimator(forest)).fit(records)
     assert exact.explained_ == 1

@@ -412,14 +412,14 @@ def test_nets_are_searched(table):
             torch.nn.Linear(n_features, n_classes),
             criterion=torch.nn.CrossEntropyLoss,
             batch_size=40,
-            max_epochs=3,
+            max_epochs=1,
             lr=0.5,
             train_split=None,
             verbose=0,
         )
 
     net = DPSGDClassifier(make_net, target_epsilon=1.0, target_delta=1e-4, classes=[0, 1])
-    assert net.plan_steps(X, y)[0][2] == 30
+    assert net.plan_steps(X, y)[0][2] == 10
     search = PrivateSearchCV(net, {"max_grad_norm": [0.3, 3.0]}, target_delta=1e-4, mean_trials=3)
     assert 1.0 < search.fit(X, y).epsilon_ < 2.6
     assert search.best_estimator_.epsilon_ <= 1.0

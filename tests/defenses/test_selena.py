@@ -27,7 +27,7 @@ def test_a_weight_is_as_good_as_copies_for_trees_that_break_ties_by_the_last_bit
         check_sample_weight_equivalence_on_dense_data,
         check_sample_weight_equivalence_on_sparse_data,
     ):
-        check(defense.__name__, defense(DecisionTreeClassifier()))
+        check(defense.__name__, defense(DecisionTreeClassifier(), n_estimators=6, n_left_out=2))
 
 
 @pytest.mark.parametrize("n_models, n_left_out", [(25, 10), (10, 5), (7, 3), (4, 1), (5, 4)])

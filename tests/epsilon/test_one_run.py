@@ -393,7 +393,7 @@ def make_common_sureness(mu, m, rng):
 
 
 def test_a_common_sureness_breaks_the_bound_of_independent_canaries_alone():
-    rng, m, n_audits = np.random.default_rng(0), 100, 40
+    rng, m, n_audits = np.random.default_rng(0), 50, 30
     truth, too_high = gaussian_epsilon(1.0, 1e-5), dict.fromkeys(("any", "gdp", "order"), 0)
     for _ in range(n_audits):
         coins, scores = make_common_sureness(1.0, m, rng)

@@ -187,7 +187,7 @@ def make_table_model(**encoding):
 @pytest.mark.parametrize("sparse_output", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_steps_of_a_pipeline_are_fitted_for_each_model(sparse_output):
     frame, y = make_frame()
-    inside = draw_uneven(len(y), 4)
+    inside = draw_uneven(len(y), 3)
     model = make_table_model(sparse_output=sparse_output)
     results = assert_same(make_job(model, frame, y, inside))
     assert len({result.model[-1].n_features_in_ for result in results.values()}) > 1

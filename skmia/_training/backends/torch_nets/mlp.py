@@ -135,8 +135,11 @@ def as_chain(module):
 
     Return chain: None if it is anything else, such as a module with parameters outside its Linears.
     """
-    nodes, modules = _linked_nodes(module), dict(module.named_modules())
-    if nodes is None or any(has_hooks(part) for part in modules.values()):
+    modules = dict(module.named_modules())
+    if any(has_hooks(part) or _has_other_weights(part) for part in modules.values()):
+        return None  # known without tracing, which takes as long as some steps
+    nodes = _linked_nodes(module)
+    if nodes is None:
         return None
     nodes = [node for node in nodes if not _does_nothing(node, modules)]
     linear = [i for i, node in enumerate(nodes) if _is_linear(node, modules)]
@@ -194,6 +197,12 @@ def _does_nothing(node, modules):
     return type(module) is nn.Identity or (type(module) is nn.Dropout and module.p == 0)
 
 
+def _has_other_weights(part):
+    """Return whether a part, without the parts in it, has buffers, or weights and is no Linear."""
+    weights = [] if type(part) is nn.Linear else part.parameters(recurse=False)
+    return bool([*weights, *part.buffers(recurse=False)])
+
+
 def _is_whole_chain(chain, module):
     """Return whether the weights of a chain are all that its module has, used once and trained.
 
@@ -202,7 +211,7 @@ def _is_whole_chain(chain, module):
     names = [name for layer in chain.layers for name in (layer.weight, layer.bias) if name]
     parameters = dict(module.named_parameters())
     trained = all(parameter.requires_grad for parameter in parameters.values())
-    return trained and sorted(names) == sorted(parameters) and not list(module.buffers())
+    return trained and sorted(names) == sorted(parameters)
 
 
 class MLPEngine(GradientEngine):
