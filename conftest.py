@@ -3,7 +3,7 @@
 Signatures are read once: scikit-learn reads one for each copy of an estimator and for each call of
 a function, which takes a tenth of the time of an audit of few records. No array is asked whether it
 is a table of one of ten libraries, which takes another twentieth. Nor are filters of warnings set
-anew for each tree of a forest.
+anew, and labels checked, for each tree of a forest.
 
 A test that hangs shows where, and ends its process. pytest can do so itself, by a thread that it
 starts and ends with each test, which takes a third of the time of a test of nothing.
@@ -23,6 +23,7 @@ import re
 import sys
 import threading
 import time
+import weakref
 from functools import partial
 
 import numpy as np
@@ -74,6 +75,19 @@ def make_generator(check, seed):
     return generator
 
 
+class _CheckOnce:
+    """A check of an array, which is not checked twice in a row."""
+
+    def __init__(self, check):
+        self._check, self._last = check, lambda: None
+
+    def __call__(self, y):
+        if type(y) is not np.ndarray or self._last() is not y:
+            self._check(y)
+        if type(y) is np.ndarray:
+            self._last = weakref.ref(y)
+
+
 @functools.cache
 def answer_what_scikit_learn_asks_often():
     """Keep the answers to questions about classes, functions and arrays that do not change."""
@@ -111,6 +125,9 @@ def answer_what_scikit_learn_asks_often():
     if take_settings is not None:
         parallel._FuncWrapper.with_config_and_warning_filters = note_thread
         parallel._FuncWrapper.__call__ = call_at_once
+    # Trees of a forest get the same labels.
+    trees = sklearn.tree._classes
+    trees.check_classification_targets = _CheckOnce(trees.check_classification_targets)
     # A generator is seeded twice, the first time from what the system gives it, which takes longer.
     for module in (sklearn.tree._classes, sklearn.ensemble._forest):
         module.check_random_state = partial(make_generator, module.check_random_state)
