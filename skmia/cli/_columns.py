@@ -94,8 +94,8 @@ def _is_text_column(column):
 def _may_be_numbers(columns):
     """Return whether a few values from all over the tables leave it open that they are numbers."""
     texts = [column for column in columns if _is_text_column(column)]
-    some = pd.concat([one.iloc[:: max(len(one) // _FEW, 1)] for one in texts]).dropna()
-    values = some.astype(str).unique()
+    some = [one.iloc[:: max(len(one) // _FEW, 1)].dropna() for one in texts]
+    values = {str(value) for one in some for value in one.unique()}
     fits = [
         bool(list_formats(text)) or is_mark(text) or strip_affixes(text) is not None
         for text in values

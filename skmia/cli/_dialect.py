@@ -311,6 +311,8 @@ def _has_spaces(rows, sep, quotechar):
     """Return whether nearly all fields but the first of each row begin with a blank."""
     if sep in (_BLANKS, " ", "\t"):
         return False
+    if not any("\n " in "\n".join(row) for row in rows):  # most often, no field does
+        return False
     fields = [field for row in rows for field in row[1:] if field.strip()]
     begins = [field.startswith(" ") for field in fields]
     quoted = quotechar is not None and any(field.startswith(f" {quotechar}") for field in fields)

@@ -87,9 +87,11 @@ def as_model_input(model, frame, features, option="--model"):
         given, told = _choose_form(model, X, *_as_nameless(model, X, known))
     else:
         given, told = _match_selectors(model, X.set_axis(list_feature_names(model), axis=1)), []
-    given, cast = _choose_precision(model, given)
-    _check_answers(model, given, X, known, option)
-    return ModelInput(given, [*notes, *told, *cast])
+    if not _answers(model, given, len(X)):
+        given, cast = _choose_precision(model, given)
+        told = [*told, *cast]
+        _check_answers(model, given, X, known, option)
+    return ModelInput(given, [*notes, *told])
 
 
 def _choose_form(model, X, given, notes):
@@ -499,8 +501,7 @@ def _as_nameless(model, X, known):
 
 def _check_answers(model, given, X, known, option):
     """Ask a model for its answers; refuse the table by the column that it cannot take."""
-    asked = np.unique(np.linspace(0, len(X) - 1, _MOST_ASKED).astype(int))
-    if _can_answer(model, take_rows(given, asked)):
+    if _answers(model, given, len(X)):
         return
     causes = _list_causes(X, known)
     n_causes = np.sum([rows for *_, rows in causes], axis=0) if causes else np.zeros(len(X))
@@ -562,6 +563,12 @@ def _list_causes(X, known):
             example = visible(X[name][rows].iloc[0]) if rows.any() else ""
             causes.append((name, f"has a value unknown to it, as '{example}',", rows))
     return [cause for cause in causes if cause[-1].any()]
+
+
+def _answers(model, given, n_rows):
+    """Return whether a model answers for rows from all over a table."""
+    some = np.unique(np.linspace(0, n_rows - 1, _MOST_ASKED).astype(int))
+    return _can_answer(model, take_rows(given, some))
 
 
 def _can_answer(model, X):

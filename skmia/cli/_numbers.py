@@ -1,6 +1,7 @@
 """Numbers as people write them."""
 
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -97,12 +98,13 @@ def find_decimals(columns):
 
 def find_decimal(texts):
     """Return the decimal sign that the numbers of a column can only have; None if any or none."""
-    found = [list_formats(text) for text in texts]
-    numbers = [forms for forms in found if forms]
+    counts = Counter(texts)
+    found = {text: forms for text in counts if (forms := list_formats(text))}
+    n_numbers = sum(map(counts.get, found))
     # No mark is a number, so that only the other texts are asked whether they are marks.
-    n_others = sum(not (forms or is_mark(text)) for text, forms in zip(texts, found, strict=True))
-    if not numbers or len(numbers) < 0.9 * (len(numbers) + n_others):
+    n_others = sum(counts[text] for text in counts.keys() - found if not is_mark(text))
+    if not found or n_numbers < 0.9 * (n_numbers + n_others):
         return None
-    common = set.intersection(*map(set, {*numbers}))
+    common = set.intersection(*map(set, {*found.values()}))
     signs = {form.decimal for form in common}
     return signs.pop() if len(signs) == 1 else None

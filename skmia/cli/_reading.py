@@ -432,7 +432,7 @@ def _tell_zeros(file, known):
         if name in file.frame.columns
         and name not in file.raw
         and getattr(known.get(name), "kind", None) is None
-        and any(len(text) > 1 and text.isdecimal() and text[0] == "0" for text in texts)
+        and any(text[:1] == "0" and len(text) > 1 and text.isdecimal() for text in texts)
     ]
     for name in names[:_MOST_NAMES]:
         file.note(

@@ -185,10 +185,12 @@ def test_warnings_of_the_models_become_notes(run, data, one_attack, monkeypatch)
 
 
 @FORKS
-def test_process_prints_no_progress_into_a_pipe_even_if_its_reader_has_gone(data, tmp_path):
+def test_process_prints_no_progress_into_a_pipe_even_if_its_reader_has_gone(table, tmp_path):
     # What is printed for a reader, the tests in this process show.
     reader, gone = os.pipe()
     os.close(reader)
+    data = tmp_path / "table.csv"
+    table.loc[:59, ["age", "noise", "income"]].fillna(0).to_csv(data, index=False)
     given = ["--data", data, "--target", "income", *QUICK]
     with open(tmp_path / "err", "w") as err:
         streams = {1: gone, 2: err.fileno()}

@@ -41,6 +41,7 @@ def run(capsys, *arguments):
 @pytest.mark.parametrize(
     "form", slow_but(["text", "json", "markdown", "junit", "sarif"], "text", "json", "sarif")
 )
+@pytest.mark.usefixtures("audit_once")
 def test_a_scaler_in_another_file_is_named_in_every_format(form, files, capsys):
     given = "audit", *files, "--trust-pickle", "--format", form, "--seed", 0
     code, out, err = run(capsys, *given)

@@ -955,7 +955,7 @@ def test_streams_that_are_missing_keep_nothing_and_lend_no_number(monkeypatch):
     assert sys.stdout is None
 
 
-@pytest.mark.parametrize("n_classes", [3, 60, 200])
+@pytest.mark.parametrize("n_classes", [3, 60, pytest.param(200, marks=pytest.mark.slow)])
 def test_answers_of_any_number_of_classes_add_up_after_any_rounding(n_classes):
     for decimals in (1, 2, 3, 6, 17):
         assert read_many(n_classes, decimals) == 1

@@ -99,7 +99,7 @@ def draw_once_a_part(monkeypatch):
     return lambda part: monkeypatch.setattr(_documents, "render_audit", partial(draw, part=part))
 
 
-EVERY = 7  # places, at one of which a field is damaged in each run; no multiple of the values
+EVERY = 11  # places, at one of which a field is damaged in each run; no multiple of the values
 
 
 @pytest.mark.parametrize("kind", KINDS)

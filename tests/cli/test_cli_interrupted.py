@@ -25,6 +25,14 @@ OPTIONS = ["--target", "income", "--shadows", "4", "--jobs", "1"]
 
 
 @pytest.fixture
+def data(table, tmp_path):
+    """Few rows and columns, as models are trained in nearly every test."""
+    path = tmp_path / "table.csv"
+    table.loc[:159, ["age", "works", "income"]].to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
 def options(data, one_attack):
     one_attack["attacks"] = {"LiRA": LiRA()}
     return ["--data", data, *OPTIONS]
@@ -218,14 +226,20 @@ def test_a_signal_that_is_ignored_stays_so(run, options, monkeypatch):
 
 @FORKS
 @pytest.mark.parametrize(
-    "number, code", [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=ONE_OF_TWO)]
+    ("number", "code", "are_copies"),
+    [
+        (signal.SIGINT, 130, True),
+        pytest.param(signal.SIGINT, 130, False, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, 143, False, marks=ONE_OF_TWO),
+    ],
 )
-def test_a_signal_ends_workers_and_keeps_models(data, tmp_path, number, code):
+def test_a_signal_ends_workers_and_keeps_models(data, tmp_path, number, code, are_copies):
     folder = tmp_path / "kept"
     given = ["--data", data, "--target", "income", "--shadows", "400", "--jobs", "2"]
     with open(tmp_path / "out", "w") as out, open(tmp_path / "err", "w") as err:
         streams = {1: out.fileno(), 2: err.fileno()}
-        program = fork_command("audit", *given, "--checkpoint", folder, outputs=streams)
+        given += ["--checkpoint", folder]
+        program = fork_command("audit", *given, outputs=streams, copies_workers=are_copies)
         wait_for_a_model(program, folder)
         if number == signal.SIGINT:  # a terminal sends it to all, and others to the program
             os.killpg(program, number)
@@ -267,16 +281,15 @@ def list_children(number):
     ("name", "code"), [pytest.param("SIGINT", 130, marks=ONE_OF_TWO), ("SIGKILL", -9)]
 )
 def test_a_signal_ends_the_process_of_a_model(table, tmp_path, name, code):
-    skops = pytest.importorskip("skops.io")
+    xgboost = pytest.importorskip("xgboost")  # skops imports torch
     numbers = table[["noise", "works", "trained"]].astype(float)
+    numbers["rich"] = (table["income"] == ">50K").astype(int)
     path, folder = tmp_path / "table.csv", tmp_path / "kept"
-    numbers.assign(income=table["income"]).to_csv(path, index=False)
-    model = RandomForestClassifier(5, random_state=0).fit(
-        numbers[["noise", "works"]], table["income"]
-    )
-    skops.dump(model, tmp_path / "model.skops")
-    given = ["--data", path, "--target", "income", "--members", "trained"]
-    given += ["--model", tmp_path / "model.skops", "--shadows", "2000", "--checkpoint", folder]
+    numbers.to_csv(path, index=False)
+    model = xgboost.XGBClassifier(n_estimators=2, n_jobs=1)
+    model.fit(numbers[["noise", "works"]], numbers["rich"]).save_model(tmp_path / "model.ubj")
+    given = ["--data", path, "--target", "rich", "--members", "trained", "--shadows", "2000"]
+    given += ["--model", tmp_path / "model.ubj", "--estimator", "logistic", "--checkpoint", folder]
     with open(tmp_path / "out", "w") as out, open(tmp_path / "err", "w") as err:
         streams = {1: out.fileno(), 2: err.fileno()}
         program = fork_command("audit", *given, outputs=streams)

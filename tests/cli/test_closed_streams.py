@@ -73,6 +73,10 @@ def test_documents_are_read_and_written(folder, closed):
 @pytest.mark.parametrize("closed", [">&-", slowly("2>&-"), slowly(">&- 2>&-")])
 def test_wrong_calls_have_their_code(folder, closed):
     assert run_closed(folder, "report", "nothing.json", closed=closed) == 2
+
+
+@pytest.mark.parametrize("closed", map(slowly, (">&-", "2>&-", ">&- 2>&-")))
+def test_help_ends_well(folder, closed):
     assert run_closed(folder, "--help", closed=closed) == 0
 
 

@@ -87,7 +87,7 @@ def test_more_records_of_a_small_group_end_that_it_cannot_be_judged(
     kind = np.where(np.arange(n) < n_outliers, "outlier", "rest")
     frame = pd.DataFrame(own).add_prefix("own ").assign(x=x, y=y, kind=kind)
     frame = frame.assign(member=np.arange(n) % 2)
-    options = "--estimator", "logistic", "--quick", "--group", "kind"
+    options = "--estimator", "logistic", "--group", "kind"
     code, told = run(frame, tmp_path, capsys, *options, "--fpr", "0.1")
     assert (code != 4) == is_judged
     more = "Audit with more records of the small groups. At least ten members"

@@ -74,6 +74,7 @@ def _double(table):
     return doubled
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_tables_in_files_travel_to_workers_and_back(monkeypatch):
     monkeypatch.setattr(out_of_core, "_MOST_IN_MEMORY", 0)
     table = out_of_core.empty_table((2, 50))

@@ -15,10 +15,12 @@ from tempfile import TemporaryFile
 from types import ModuleType
 
 import pytest
-from quick_audits import shrink_models
+from joblib import parallel_config
+from quick_audits import permute_less, permute_no_table, shrink_models, shrink_models_of_tables
 from threadpoolctl import threadpool_limits
 
-from skmia.cli import _model, main
+from skmia.attacks import LiRA
+from skmia.cli import _audit, _model, main
 
 FORKS = pytest.mark.skipif(sys.platform != "linux", reason="copies of processes are made on Linux")
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
@@ -29,13 +31,15 @@ PRELOADED += ["skmia.shadow", "skmia.synthetic", "skmia.cli._audit"]
 _started = {}  # processes by their numbers
 
 
-def fork_command(*arguments, folder=".", closed=(), outputs=None):
+def fork_command(*arguments, folder=".", closed=(), outputs=None, copies_workers=False):
     """Start the command in a copy, which leads a group, and return its number.
 
-    closed: the streams that it starts without, of 0, 1 and 2; outputs: the files that others are.
-    What else is printed goes nowhere.
+    closed: the streams that it starts without, of 0, 1 and 2; outputs: the files that others are;
+    copies_workers: its workers are copies too, where new ones import the package for seconds. What
+    else is printed goes nowhere.
     """
-    return _start_copy(partial(_run_command, arguments), folder, closed, outputs or {})
+    run = partial(_run_command, arguments, copies_workers)
+    return _start_copy(run, folder, closed, outputs or {})
 
 
 def _start_copy(run, folder, closed, outputs):
@@ -87,12 +91,24 @@ def _replace_streams(closed, outputs):
         os.close(number)
 
 
-def _run_command(arguments):
-    """Run the command with small models; a test in this process shows it with those of all."""
+def _run_command(arguments, copies_workers):
+    """Run the command with small models, one attack and no picture.
+
+    Tests in this process show it with all.
+    """
     patch = pytest.MonkeyPatch()
-    shrink_models(patch)
+    for lessen in (shrink_models, permute_less, shrink_models_of_tables, permute_no_table):
+        lessen(patch)
     patch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 5})
-    return main(list(map(str, arguments)))
+    for name in ("matplotlib", "matplotlib.figure"):  # as where no picture can be drawn
+        patch.setitem(sys.modules, name, None)
+    settings, audit = {"attacks": {"LiRA": LiRA()}, "file": False}, _audit.audit
+    patch.setattr(_audit, "audit", lambda *given, **others: audit(*given, **others | settings))
+    if not copies_workers:
+        return main(list(map(str, arguments)))
+    multiprocessing.set_start_method("fork", force=True)
+    with parallel_config("multiprocessing"):
+        return main(list(map(str, arguments)))
 
 
 def _run_to_the_end(run):
