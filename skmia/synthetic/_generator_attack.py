@@ -18,7 +18,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
 from ..base import BaseAttack
-from ._neighbors import TIE, GowerSpace, as_points, find_nearest
+from ._neighbors import TIE, GowerSpace, as_points, find_nearest, find_own
 
 _N_TREES = 100
 
@@ -521,7 +521,7 @@ class GeneratorAttack(BaseAttack):
         made = find_nearest(points, synthetic, k, metric)[0][:, -1]
         distances, places = find_nearest(points, known, k + 1, metric)
         # A record is not its own neighbor, whatever its label and the type of its numbers.
-        own = np.any([(known[column] == points).all(axis=1) for column in places.T], axis=0)
+        own = find_own(points, known, places)
         last = np.where(own, k, k - 1)
         real = distances[np.arange(len(points)), last]
         n_real, n_made = len(known) - own, len(synthetic)

@@ -373,6 +373,8 @@ def test_rates_of_nothing_are_refused():
         rare_class_rate([0, 1], [0], label=2)
     with pytest.raises(ValueError, match="hold classes of y, such as 0; got 2"):
         rare_class_rate([0, 1], [2, 3])
+    with pytest.raises(ValueError, match="position 1. Fill in the values, with one class for all"):
+        rare_class_rate([0, None, 1], [0])
     # Of two classes of one value neither is meant.
     with pytest.raises(ValueError, match="hold classes of y, such as '1'; got 1"):
         rare_class_rate(["1", "1.0"], [1, 1])
