@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +16,8 @@ from ..signals import Confidence
 from ._imported import check_training_sets
 
 _EPOCH = "0000000001.npy"
+# Probabilities of single precision may exceed 1 by so much.
+_ROUNDING = 1e-6
 
 
 class Shadows(NamedTuple):
@@ -206,10 +209,18 @@ def _stack_model_files(paths):
 
 
 def _list_models(folder, pattern, number=None):
-    paths = sorted(folder.glob(pattern), key=number)
+    paths = folder.glob(pattern)
+    if number is not None:
+        paths = [path for path in paths if number(path) is not None]
+    paths = sorted(paths, key=number)
     if not paths:
         raise FileNotFoundError(f"There is no {pattern} in {show(str(folder))}.")
     return paths
+
+
+def _read_number(path):
+    number = path.name.split("_")[1]
+    return int(number) if number.isdecimal() else None
 
 
 def _log_odds_of(pool):
@@ -266,6 +277,12 @@ class _PrivacyMeter:
         values = np.asarray(_load_layout_array(paths[0]))
         if values.ndim != 2:
             raise ValueError(f"The signals have the shape {values.shape}, not (n, n_estimators).")
+        if not ((values >= 0) & (values <= 1 + _ROUNDING)).all():
+            raise ValueError(
+                f"{show(paths[0].name)} holds numbers that are no probabilities of the labels; the "
+                "layout has those of the attack RMIA, not losses."
+            )
+        values = np.minimum(values, 1)
         with np.errstate(divide="ignore"):
             outputs = (np.log(values) - np.log1p(-values)).T
         names = [f"column {k}" for k in range(len(outputs))]
@@ -284,7 +301,7 @@ class _LeakPro:
 
     @staticmethod
     def load(folder, kind):
-        paths = _list_models(folder, "sm_*_logits.npy", lambda path: int(path.name.split("_")[1]))
+        paths = _list_models(folder, "sm_*_logits.npy", _read_number)
         stored = folder / "memberships.npy"
         keep = np.asarray(_load_layout_array(stored)) if stored.is_file() else None
         return Shadows(
@@ -313,8 +330,14 @@ class _NpzLayout:
 
     @staticmethod
     def load(folder, kind):
-        with np.load(_require_file(folder / "shadows.npz"), allow_pickle=False) as stored:
-            outputs, keep = stored["outputs"], stored["membership"]
+        path = _require_file(folder / "shadows.npz")
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                outputs, keep = stored["outputs"], stored["membership"]
+        except (ValueError, OSError, KeyError, EOFError, BadZipFile) as error:
+            raise ValueError(
+                f"{show(str(path))} does not hold the arrays of numbers 'outputs' and 'membership'."
+            ) from error
         names = [f"row {k}" for k in range(len(outputs))]
         return Shadows(outputs, keep, "log_odds", None, names)
 
