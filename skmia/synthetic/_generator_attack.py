@@ -288,6 +288,8 @@ SCORES = {
 
 
 _TINY = np.finfo(float).tiny
+# Statistics that are exactly 0 for records of which they find nothing.
+_TYING = "rare_copies", "neighborhood"
 
 
 def score_by_each(statistics, synthetic, reference, rows, random_state):
@@ -351,7 +353,8 @@ class GeneratorAttack(BaseAttack):
         Threshold of the statistic. Without ``membership`` it is the mean statistic over the records
         given to ``fit`` for ``"distance"``, ``"ratio"`` and ``"gen_lra"``. For
         ``"distance_difference"`` it is the difference of their median to that among as many
-        synthetic as reference rows, and 0 otherwise.
+        synthetic as reference rows, and 0 otherwise. Of ``"neighborhood"`` and ``"rare_copies"``,
+        which are 0 for most records, only numbers above 0 count.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
@@ -472,6 +475,8 @@ class GeneratorAttack(BaseAttack):
                     f"more in fit; got {len(self.synthetic_)} rows and {len(records)} records."
                 )
             self._reference = records
+        # Records that do not fit the synthetic rows are refused here.
+        _ = self._as_points(records) if self._score is None else self._space.encode(records.X)
 
     def _draw(self, n_records, random_state):
         if isinstance(self.victim, Records):
@@ -533,6 +538,8 @@ class GeneratorAttack(BaseAttack):
     def _natural_offset(self, records):
         if self.statistic == "distance_difference":
             return self._score.find_offset(self._space.encode(records.X))
+        if self.statistic in _TYING:
+            return np.nextafter(0.0, 1.0)
         if self.statistic not in ("distance", "ratio", "gen_lra"):
             return 0.0
         return self.score_samples(records).mean()
