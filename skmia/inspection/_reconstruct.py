@@ -349,15 +349,17 @@ def _list_targets(part, name, targets, how):
 
 def _reveal_process(part):
     yield from _reveal_rows("X_train_")(part)
-    targets, model = part.get("y_train_"), part.estimator
+    targets, state = part.get("y_train_"), vars(part.estimator)
     if targets is None:
         return
-    if not model.normalize_y:
+    if not part.estimator.normalize_y:
         yield from _list_targets(part, "y_train_", targets, EXACT)
         return
     # The model scaled them, which rounds.
-    targets = targets * model._y_train_std + model._y_train_mean
-    yield from _list_targets(part, "y_train_", snap(targets, _DOUBLE), DERIVED)
+    scale, shift = state.get("_y_train_std"), state.get("_y_train_mean")
+    if scale is not None and shift is not None:
+        targets = snap(targets * scale + shift, _DOUBLE)
+        yield from _list_targets(part, "y_train_", targets, DERIVED)
 
 
 def _reveal_categories(part):
