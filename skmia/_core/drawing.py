@@ -118,15 +118,33 @@ def _make_room_for_legend(ax, legend):
     return legend.get_window_extent().y0 >= figure.bbox.y0  # others have a place of their own
 
 
-def attack_scores(attack, records):
-    """Return the scores of a fitted attack, their natural threshold, and which are judged."""
+def attack_scores(attack, records, pos_label=None):
+    """Return the scores of a fitted attack, their natural threshold, and which are judged.
+
+    pos_label: value that members have, of which the scores of a classifier may be the other way
+    round.
+    """
+    is_first = _is_first_class(attack, pos_label)
     if hasattr(attack, "decision_function"):
-        return attack.decision_function(records), 0.0, get_judged(attack, records)
+        scores = attack.decision_function(records)
+        return -scores if is_first else scores, 0.0, get_judged(attack, records)
     if hasattr(attack, "predict_proba"):
-        # At exactly 1/2, predict returns the first class: non-members.
-        above = float(np.nextafter(0.5, 1))
-        return attack.predict_proba(records)[:, 1], above, get_judged(attack, records)
+        # At exactly 1/2, predict returns the first class.
+        threshold = 0.5 if is_first else float(np.nextafter(0.5, 1))
+        column = 0 if is_first else 1
+        return attack.predict_proba(records)[:, column], threshold, get_judged(attack, records)
     raise TypeError(
         f"{type(attack).__name__} has neither decision_function nor predict_proba; "
         "an attack must have one of them."
     )
+
+
+def _is_first_class(attack, label):
+    """Return whether members are the first class of a classifier, whose scores are of the second.
+
+    Scores of an attack of skmia are higher for members, whatever value these have.
+    """
+    classes = getattr(attack, "classes_", None)
+    if label is None or classes is None or hasattr(attack, "can_judge"):
+        return False
+    return len(classes) == 2 and bool(classes[0] == label)

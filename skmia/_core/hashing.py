@@ -372,6 +372,25 @@ def hash_records(X, y):
     return digest_records(X, y)[0]
 
 
+def hash_values(X):
+    """Return hashes of the rows of X, shape (n,), that are equal where the values are.
+
+    Numbers of any type are compared as floats, whether a table or an array holds them.
+    """
+    X = in_memory(X)
+    if is_frame(X):
+        X = pd.DataFrame({j: _as_floats(X.iloc[:, j]) for j in range(X.shape[1])}, index=X.index)
+    elif sparse.issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
+        X = X.astype(np.float64)
+    return hash_records(X, None)
+
+
+def _as_floats(column):
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
 def describe_types(X, y):
     """Return the types of the columns of X, and of y, as they count.
 

@@ -246,7 +246,7 @@ FAMILIES = (
         "SimpleImputer",
         "values",
         "A statistic of each column is stored: the median and the most frequent value are values "
-        "of training rows, or halfway between two, and the mean is not.",
+        "of training rows, or halfway between two, and the mean is not. Of a function it depends.",
         ('strategy="constant" stores a public value.',),
     ),
     EstimatorFamily(
@@ -357,7 +357,7 @@ _GIVEN = {
     "OrdinalEncoder": ("categories", ("auto",)),
     "TargetEncoder": ("categories", ("auto",)),
     "CountVectorizer": ("vocabulary", ()),
-    "SimpleImputer": ("strategy", ("mean", "median", "most_frequent")),
+    "SimpleImputer": ("strategy", ("mean", "median", "most_frequent")),  # or a function
 }
 _OF_GIVEN = dict.fromkeys(("categories_", "statistics_", "vocabulary_"), "structure")
 
@@ -393,9 +393,9 @@ def _was_given(estimator):
     name, settings = _find_name(estimator, _GIVEN), getattr(estimator, "__dict__", {})
     parameter, learning = _GIVEN.get(name, (None, ()))
     given = settings.get(parameter)
-    return name is not None and not (
-        given is None or (isinstance(given, str) and given in learning)
-    )
+    # What a function computes comes from the training data.
+    learns = given is None or callable(given) or (isinstance(given, str) and given in learning)
+    return name is not None and not learns
 
 
 def _has_slopes(estimator):

@@ -334,11 +334,32 @@ def _reveal_rows(name):
                 column = rows[:, [k]].toarray() if is_sparse else rows[:, k]
                 values, counts = np.unique(column, return_counts=True)
                 yield part.leak(k, name, values, EXACT, counts)
-        if is_regressor(part.estimator) and targets is not None and targets.ndim == 1:
-            values, counts = np.unique(targets, return_counts=True)
-            yield part.leak(TARGET, "_y", values, EXACT, counts)
+        if is_regressor(part.estimator) and targets is not None:
+            yield from _list_targets(part, "_y", targets, EXACT)
 
     return read
+
+
+def _list_targets(part, name, targets, how):
+    """Yield the stored targets, unless there are several for each record."""
+    if targets.shape in ((len(targets),), (len(targets), 1)):
+        values, counts = np.unique(targets, return_counts=True)
+        yield part.leak(TARGET, name, values, how, counts)
+
+
+def _reveal_process(part):
+    yield from _reveal_rows("X_train_")(part)
+    targets, state = part.get("y_train_"), vars(part.estimator)
+    if targets is None:
+        return
+    if not part.estimator.normalize_y:
+        yield from _list_targets(part, "y_train_", targets, EXACT)
+        return
+    # The model scaled them, which rounds.
+    scale, shift = state.get("_y_train_std"), state.get("_y_train_mean")
+    if scale is not None and shift is not None:
+        targets = snap(targets * scale + shift, _DOUBLE)
+        yield from _list_targets(part, "y_train_", targets, DERIVED)
 
 
 def _reveal_categories(part):
@@ -458,7 +479,7 @@ _NEIGHBORS = (
 _OF_KINDS = {
     _NEIGHBORS: _reveal_rows("_fit_X"),
     "KernelDensity": _reveal_rows("tree_.data"),
-    "GaussianProcessRegressor": _reveal_rows("X_train_"),
+    "GaussianProcessRegressor": _reveal_process,
     "GaussianProcessClassifier": _reveal_rows("base_estimator_.X_train_"),
     "KernelRidge KernelPCA": _reveal_rows("X_fit_"),
     "LabelPropagation LabelSpreading": _reveal_rows("X_"),
@@ -556,11 +577,12 @@ class Reconstruction(SummaryMixin):
 def reconstruct_values(model: object) -> Reconstruction:
     """Rebuild values of the training data from a fitted model, without candidates.
 
-    Many models keep values of their training data: neighbors and support vector machines keep rows,
-    encoders the values of each column, histograms and quantiles edges, XGBoost split conditions,
-    and regression trees the targets of leaves with one record. They are collected by column, with
-    the names of the table where steps of a Pipeline and parts of a ColumnTransformer only choose,
-    scale or impute columns. Nothing is predicted.
+    Many models keep values of their training data: neighbors, Gaussian processes and support vector
+    machines keep rows, the former two with their targets, encoders the values of each column,
+    histograms and quantiles edges, XGBoost split conditions, and regression trees the targets of
+    leaves with one record. They are collected by column, with the names of the table where steps of
+    a Pipeline and parts of a ColumnTransformer only choose, scale or impute columns. Nothing is
+    predicted.
 
     Parameters
     ----------

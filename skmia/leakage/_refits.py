@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.caches import clone_to_train
 from .._core.copies import CopiesParameters
 from .._core.error_hints import with_advice
-from .._core.hashing import hash_records
+from .._core.hashing import hash_values
 from .._core.kinds import is_classifier
 from .._core.linear_influence import SMALLEST_RCOND, LinearInfluence
 from .._core.query import unwrap
@@ -347,7 +347,8 @@ class LeaveOneOutLeakage(TransactionMixin, CopiesParameters, MetaEstimatorMixin,
     Notes
     -----
     The steps of a Pipeline before the model, and hyper-parameters that were chosen on the training
-    records, are taken as they are: they do not change when a record is left out.
+    records, are taken as they are: they do not change when a record is left out. So are the mean
+    and the scale of the targets of a Gaussian process with ``normalize_y=True``.
 
     With leverages :math:`h` and residuals :math:`e`, the residual without the record is
     :math:`e / (1 - h)` for least squares and ridge regression, and
@@ -420,7 +421,7 @@ class LeaveOneOutLeakage(TransactionMixin, CopiesParameters, MetaEstimatorMixin,
         sides, self.method_ = leave_out_records(self.estimator_, records.X, records.y)
         self.signal_in_, self.signal_out_ = getattr(sides, self.scale)
         self.leakage_ = self.signal_in_ - self.signal_out_
-        self._rows = hash_records(records.X, None)
+        self._rows = hash_values(records.X)
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -436,14 +437,15 @@ class LeaveOneOutLeakage(TransactionMixin, CopiesParameters, MetaEstimatorMixin,
         leaks : ndarray of shape (n,), dtype int
             1 for a training record with a leakage above `level`, otherwise 0. A record that the
             model was not trained on has nothing to leak, and one whose leakage is not known counts
-            as 0. Of training records with equal features, the one that leaks most decides.
+            as 0. Of training records with equal features, the one that leaks most decides. Features
+            are equal if their values are, whatever the types of their numbers.
         """
         check_is_fitted(self)
         rows = Records(X).X
         self.estimator_.predict(rows)  # refuses what the model does not take
         with np.errstate(invalid="ignore"):
             leaks = self.leakage_ > self.level
-        return np.isin(hash_records(rows, None), self._rows[leaks]).astype(int)
+        return np.isin(hash_values(rows), self._rows[leaks]).astype(int)
 
     def score(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> float:
         """Return the average leakage of the training records; higher means that more leaks.

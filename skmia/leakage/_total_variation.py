@@ -31,9 +31,29 @@ def summarize_null(estimate, null):
     return float(null.mean()), float((1 + as_large) / (1 + len(null)))
 
 
+def _align(members, nonmembers):
+    """Return both samples, those of two tables with the columns of the first one, in its order.
+
+    Tables that share no name are compared by position.
+    """
+    if not (is_frame(members) and is_frame(nonmembers)):
+        return members, nonmembers
+    names, others = (set(table.columns) for table in (members, nonmembers))
+    if names == others and len(names) == members.shape[1] == nonmembers.shape[1]:
+        return members, nonmembers[members.columns]
+    if members.shape[1] == nonmembers.shape[1] and names & others:
+        lacking = next((name for name in members.columns if name not in others), None)
+        if lacking is not None:
+            raise ValueError(
+                f"members and nonmembers must have the same features; nonmembers lacks {lacking!r}."
+            )
+    return members, nonmembers
+
+
 def join_samples(members, nonmembers, dtype):
     """Return both samples as one matrix, and which rows are members."""
     sides = []
+    members, nonmembers = _align(members, nonmembers)
     for values, name in ((members, "members"), (nonmembers, "nonmembers")):
         refuse_masked(values, name)
         if not (is_frame(values) or sparse.issparse(values)):
@@ -83,7 +103,7 @@ def total_variation(
         Features of members: numbers, or for ``"plugin"`` strings as well. Rows of several features
         are compared as a whole.
     nonmembers : array-like of shape (n_nonmembers,) or (n_nonmembers, d)
-        Features of non-members.
+        Features of non-members. Columns of two DataFrames are compared by name, in any order.
     method : {"plugin", "kde"}, default="plugin"
         ``"plugin"``: half the sum of the absolute differences of the two observed frequencies over
         all values, for features that take few values.

@@ -127,7 +127,7 @@ def distributional_gap(
         Property of members, such as columns of :class:`~skmia.signals.Signals`: numbers, or for
         ``method="plugin"`` strings as well.
     nonmembers : array-like of shape (n_nonmembers,) or (n_nonmembers, d)
-        The same property of non-members.
+        The same property of non-members. Columns of two DataFrames are compared by name.
     distance : str or callable, default="total_variation"
         ``"total_variation"``: half the integral of :math:`|f_1 - f_0|`, from 0 to 1;
 

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.callers import level_of_user
+from .._core.containers import is_frame
 from .._core.escaping import visible
 from .._core.matrix import validate_matrix
 from .._core.metric_inputs import check_confidence_level, check_membership_scores
@@ -405,8 +406,8 @@ class RankingTest(TransactionMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_scenarios, n_methods)
-            One value per scenario and method, for instance the AUC; names of columns are names of
-            methods.
+            One value per scenario and method, for instance the AUC; names of columns, as text, are
+            names of methods. Without names they are numbered from 0.
         y : Ignored
             Not used, present for API consistency by convention.
 
@@ -419,7 +420,10 @@ class RankingTest(TransactionMixin, BaseEstimator):
             self, X, dtype=np.float64, ensure_min_samples=2, ensure_min_features=2
         )
         self.n_scenarios_, n_methods = values.shape
-        names = getattr(self, "feature_names_in_", np.arange(n_methods).astype(str).astype(object))
+        # Names that are numbers, as of shadow models, are no names of features.
+        named = X.columns if is_frame(X) else range(n_methods)
+        named = np.array([str(name) for name in named], dtype=object)
+        names = getattr(self, "feature_names_in_", named)
         ranks = self._rank(values)
         self.average_ranks_ = pd.Series(ranks.mean(axis=0), index=names, name="average_rank")
         self.statistic_ = self.pvalue_ = np.nan

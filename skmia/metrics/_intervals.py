@@ -285,7 +285,7 @@ def difference_interval(
     ----------
     first, second : Interval or sequence of three floats
         ``(estimate, low, high)``, both at one confidence level. An estimate outside its limits is
-        moved to the nearest limit.
+        moved to the nearest limit. A limit can be infinite.
 
     correlation : float, default=0.0
         Correlation of the two estimates, in [-1, 1]. Zero is correct for audits of different
@@ -300,8 +300,8 @@ def difference_interval(
     Raises
     ------
     ValueError
-        If a limit is not a number, if a lower limit exceeds the upper one, or if `correlation` is
-        not in [-1, 1].
+        If a limit is not a number, if a lower limit exceeds the upper one, if an estimate is
+        infinite, or if `correlation` is not in [-1, 1].
 
     See Also
     --------
@@ -339,11 +339,16 @@ def _check_interval_ends(interval):
             "an interval must be (estimate, low, high) with low <= high; "
             f"got ({estimate:g}, {low:g}, {high:g})."
         )
-    return min(max(estimate, low), high), low, high
+    estimate = min(max(estimate, low), high)
+    if np.isinf(estimate):
+        raise ValueError(f"the estimate of an interval must be finite; got {estimate:g}.")
+    return estimate, low, high
 
 
 def _join_distances(first, other, correlation):
     """Return the distance of a difference from its limit, given the distances of its two terms."""
+    if np.isinf(first) or np.isinf(other):
+        return np.inf
     return max(first**2 + other**2 - 2 * correlation * first * other, 0.0) ** 0.5
 
 

@@ -236,7 +236,8 @@ class MembershipRocDisplay:
         membership : array-like of shape (n_records,)
             1 or True for members, 0 or False for non-members.
         pos_label : int, float, bool or str, default=None
-            Value of `membership` that members have, if it has others than 0 and 1.
+            Value of `membership` that members have, if it has others than 0 and 1. If it is the
+            first of the two ``classes_`` of a classifier, its scores are turned round.
         name : str, default=None
             Name of a single attack. If None, its class name is used.
         ax : matplotlib Axes, default=None
@@ -256,7 +257,7 @@ class MembershipRocDisplay:
         if name is None and not isinstance(attack, Mapping):
             name = type(attack).__name__
         attacks = _by_name(attack, name)
-        found = {key: attack_scores(each, records) for key, each in attacks.items()}
+        found = {key: attack_scores(each, records, pos_label) for key, each in attacks.items()}
         scores = {key: each for key, (each, _, _) in found.items()}
         judged = {key: each for key, (_, _, each) in found.items()}
         groups = getattr(records, "fields", {}).get("group_by")

@@ -108,7 +108,8 @@ class ScoreDistributionDisplay:
         membership : array-like of shape (n_records,)
             1 or True for members, 0 or False for non-members.
         pos_label : int, float, bool or str, default=None
-            Value of `membership` that members have, if it has others than 0 and 1.
+            Value of `membership` that members have, if it has others than 0 and 1. If it is the
+            first of the two ``classes_`` of a classifier, its scores are turned round.
         bins : int or str, default=50
             As in :func:`numpy.histogram_bin_edges`, over the scores of both groups.
         threshold : float, "auto" or None, default="auto"
@@ -130,7 +131,7 @@ class ScoreDistributionDisplay:
         TypeError
             If the attack has neither `decision_function` nor `predict_proba`.
         """
-        scores, natural, judged = attack_scores(attack, records)
+        scores, natural, judged = attack_scores(attack, records, pos_label)
         if not judged.all():
             membership, scores = np.asarray(membership)[judged], scores[judged]
         return cls.from_predictions(

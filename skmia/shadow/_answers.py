@@ -23,7 +23,7 @@ from .._core.moments import (
     power_of_two_near,
 )
 from .._core.needs import LABELS
-from .._core.numbers import SMALLEST, are_consecutive
+from .._core.numbers import SMALLEST, are_consecutive, check_count
 from .._core.query import CHUNK, query, query_aligned
 from .._core.records import Records
 from .._core.validation import check_records, refuse_nan
@@ -238,6 +238,7 @@ class PoolAnswers:
         answers : PoolAnswers
             They share the arrays of these.
         """
+        n_estimators = check_count(n_estimators, "n_estimators", high=len(self.membership))
         some = {
             name: None if getattr(self, name) is None else getattr(self, name)[:n_estimators]
             for name in ("membership", "outputs", "estimators", "steps")

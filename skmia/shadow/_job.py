@@ -269,8 +269,10 @@ def infer_design(membership, fingerprint):
     membership = membership[:, alone] if alone.any() and not alone.all() else membership
     count = membership.sum(axis=0)
     varied = membership[:, (count > 0) & (count < len(membership))]
+    if varied.shape[1] == 0:  # no record says who is the partner of whom
+        return one_block(np.full(len(membership), -1))
     partners = _find_partners(varied)
-    if (partners >= 0).any() or varied.shape[1] == 0:
+    if (partners >= 0).any():
         return one_block(partners)
     n_in = varied.sum(axis=0)
     if varied.shape[1] > 1 and (n_in == n_in[0]).all():

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +17,8 @@ from ..signals import Confidence
 from ._imported import check_training_sets
 
 _EPOCH = "0000000001.npy"
+# Probabilities of single precision may exceed 1 by so much.
+_ROUNDING = 1e-6
 
 
 class Shadows(NamedTuple):
@@ -206,9 +209,9 @@ def _stack_model_files(paths):
     return np.stack(arrays)
 
 
-def _list_models(folder, pattern):
+def _list_models(folder, pattern, is_model=lambda path: True):
     """Return paths in the order of the numbers in their names: 9 before 10."""
-    paths = sorted(folder.glob(pattern), key=_split_numbers)
+    paths = sorted(filter(is_model, folder.glob(pattern)), key=_split_numbers)
     if not paths:
         raise FileNotFoundError(f"There is no {pattern} in {show(str(folder))}.")
     return paths
@@ -216,6 +219,10 @@ def _list_models(folder, pattern):
 
 def _split_numbers(path):
     return [int(part) if part.isdecimal() else part for part in re.split(r"([0-9]+)", path.name)]
+
+
+def _is_numbered(path):
+    return path.name.split("_")[1].isdecimal()
 
 
 def _log_odds_of(pool):
@@ -272,6 +279,12 @@ class _PrivacyMeter:
         values = np.asarray(_load_layout_array(paths[0]))
         if values.ndim != 2:
             raise ValueError(f"The signals have the shape {values.shape}, not (n, n_estimators).")
+        if not ((values >= 0) & (values <= 1 + _ROUNDING)).all():
+            raise ValueError(
+                f"{show(paths[0].name)} holds numbers that are no probabilities of the labels; the "
+                "layout has those of the attack RMIA, not losses."
+            )
+        values = np.minimum(values, 1)
         with np.errstate(divide="ignore"):
             outputs = (np.log(values) - np.log1p(-values)).T
         names = [f"column {k}" for k in range(len(outputs))]
@@ -290,7 +303,7 @@ class _LeakPro:
 
     @staticmethod
     def load(folder, kind):
-        paths = _list_models(folder, "sm_*_logits.npy")
+        paths = _list_models(folder, "sm_*_logits.npy", _is_numbered)
         stored = folder / "memberships.npy"
         keep = np.asarray(_load_layout_array(stored)) if stored.is_file() else None
         return Shadows(
@@ -319,8 +332,14 @@ class _NpzLayout:
 
     @staticmethod
     def load(folder, kind):
-        with np.load(_require_file(folder / "shadows.npz"), allow_pickle=False) as stored:
-            outputs, keep = stored["outputs"], stored["membership"]
+        path = _require_file(folder / "shadows.npz")
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                outputs, keep = stored["outputs"], stored["membership"]
+        except (ValueError, OSError, KeyError, EOFError, BadZipFile) as error:
+            raise ValueError(
+                f"{show(str(path))} does not hold the arrays of numbers 'outputs' and 'membership'."
+            ) from error
         names = [f"row {k}" for k in range(len(outputs))]
         return Shadows(outputs, keep, "log_odds", None, names)
 

@@ -28,8 +28,8 @@ from .._core.validation import check_records
 class TableCodes:
     """Columns of a table as numbers, and the values that each can take.
 
-    Columns of text, categories and truth values are encoded as the position of the value among the
-    values seen; columns of numbers are unchanged.
+    Columns of text, categories, truth values and whole numbers that floats do not hold are encoded
+    as the position of the value among the values seen; other numbers are unchanged.
 
     Take X of shape (n, ...); return codes of shape (n, n_features).
     """
@@ -43,6 +43,8 @@ class TableCodes:
         elif isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
             self._dtypes, self._shape = [X.dtype], X.shape[1:]
             encoded = [(column, None) for column in X.reshape(len(X), -1).T]
+            if _are_too_long(X):
+                encoded = [code_cells(column) for column, _ in encoded]
         else:
             raise TypeError(
                 "Records are synthesized from a DataFrame or an array of numbers; got X as "
@@ -91,6 +93,9 @@ class TableCodes:
     def decode(self, codes):
         """Decode a matrix of numbers into a table of the form given."""
         if not self._is_frame:
+            if self._values and self._values[0] is not None:
+                pairs = zip(self._values, codes.astype(np.intp).T)
+                codes = np.column_stack([values.take(places) for values, places in pairs])
             return codes.astype(self._dtypes[0]).reshape(len(codes), *self._shape)
         columns = {
             j: _decode_column(codes[:, j], values, dtype)
@@ -99,8 +104,21 @@ class TableCodes:
         return pd.DataFrame(columns, copy=False).set_axis(self._columns, axis=1)
 
 
+# Floats hold all smaller whole numbers.
+_EXACT = 2**53
+
+
+def _are_too_long(numbers):
+    """Return whether whole numbers would be rounded as floats, such as digits of an account."""
+    is_whole = pd.api.types.is_integer_dtype(numbers.dtype) and numbers.dtype.itemsize == 8
+    if not is_whole or numbers.size == 0:
+        return False
+    return max(abs(int(numbers.min())), abs(int(numbers.max()))) > _EXACT
+
+
 def _encode_column(column):
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+    is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    if is_number and not _are_too_long(column.dropna()):
         return column.to_numpy(dtype=np.float64, na_value=np.nan), None
     return code_cells(column)
 
@@ -330,9 +348,10 @@ class ModelBasedSynthesizer(Synthesizer):
     Notes
     -----
     ``fit`` uses the records only to determine the possible values of each feature: all values that
-    occur for text and categories, and for features with only two values; otherwise all whole
-    numbers between the smallest and the largest value, or all real numbers if one value is not
-    whole. Two records with the smallest and largest values are sufficient.
+    occur for text and categories, for features with only two values, and for whole numbers beyond
+    2**53; otherwise all whole numbers between the smallest and the largest value, or all real
+    numbers if one value is not whole. Two records with the smallest and largest values are
+    sufficient.
 
     The count of rejections restarts whenever a change is kept; a description of the algorithm in
     slides uses the counter of the steps instead.

@@ -21,7 +21,7 @@ from .._core.randomness import derive_random_state
 from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Seed
-from ._neighbors import as_frame, as_points, find_nearest, is_farther
+from ._neighbors import as_frame, as_points, find_nearest, find_own, is_farther
 from ._risks import TablesEstimator
 
 VERSIONS = ("tie_corrected", "unbiased", "original")
@@ -691,8 +691,8 @@ class PrivacyLoss(TablesEstimator):
         -------
         nearer : ndarray of shape (n_rows,), dtype int
             1 where the nearest synthetic row is nearer than the nearest of the other rows given to
-            `fit` as ``test``, otherwise 0. A row of ``test`` itself, or one equal to it, is not
-            another row.
+            `fit` as ``test``, otherwise 0. One row of ``test`` that is equal to a record counts as
+            the record itself, not as another row.
         """
         check_is_fitted(self)
         names = "X", "test", "synthetic"
@@ -700,9 +700,9 @@ class PrivacyLoss(TablesEstimator):
         (rows, *others), metric = as_points(given, self.metric, names)
         rng = derive_random_state(self.random_state, "PrivacyLoss.predict")
         test, made = (draw_or_keep_rows(table, self.n_rows_, rng) for table in others)
-        first, second = find_nearest(rows, test, 2, metric, self.n_jobs)[0].T
+        distances, places = find_nearest(rows, test, 2, metric, self.n_jobs)
         cross = find_nearest(rows, made, 1, metric, self.n_jobs)[0][:, 0]
-        own = np.where(first == 0, second, first)
+        own = np.where(find_own(rows, test, places), *distances.T[::-1])
         return is_farther(own, cross, 0.0).astype(int)
 
     def _compute_leakage(self):
@@ -748,7 +748,7 @@ class PrivacyLoss(TablesEstimator):
             f"{name:28s}{row.estimate:7.3f}  [{row.low:.3f}, {row.high:.3f}]"
             for name, row in self.result_.iterrows()
         ]
-        head = f"{self.n_rows_:,} rows of each table, intervals at {level:.0%}"
+        head = f"{self.n_rows_:,} rows of each table, intervals at {100 * level:g}%"
         verdict = "No test was asked for (n_permutations=0)."
         if self.pvalue_ is not None:
             p = format_pvalue(self.pvalue_, 1 / (1 + n_permutations))

@@ -97,7 +97,8 @@ def _read_classes(values, name):
     values = check_class_column(values, name)
     if len(values) == 0:
         raise ValueError(f"{name} must hold at least 1 row; got 0.")
-    return number_groups(values, len(values), name)  # none is missing
+    # None is missing.
+    return number_groups(values, len(values), name, "with one class for all of them")
 
 
 def _find_classes(classes, labels):

@@ -164,6 +164,7 @@ class CopyTest(TablesEstimator):
         sizes = cells.sizes[:2]
         persons = np.arange(sum(sizes)) if groups is None else number_persons(groups, sizes)
         self._n_train_rows, self._persons = sizes[0], persons
+        self._unit = "rows" if groups is None else "persons"
         self.n_train_, self.n_test_ = (
             len(np.unique(part)) for part in np.split(persons, [sizes[0]])
         )
@@ -296,13 +297,17 @@ class CopyTest(TablesEstimator):
         text : str
         """
         check_is_fitted(self)
-        lines = [
-            f"{name}: {row.train:,.0f} of {row.n_train:,.0f} training rows and {row.test:,.0f} of "
-            f"{row.n_test:,.0f} held-out rows "
-            f"({format_pvalue(row.pvalue, 0)}); copies of {row.smallest_share:.2%} would have been "
-            f"found with a probability of {_POWER:.0%}."
-            for name, row in self.result_.iterrows()
-        ]
+        lines = []
+        for name, row in self.result_.iterrows():
+            share = f"copies of {row.smallest_share:.2%}"
+            if np.isinf(row.smallest_share):
+                share = f"not even copies of all training {self._unit}"
+            lines.append(
+                f"{name}: {row.train:,.0f} of {row.n_train:,.0f} training {self._unit} and "
+                f"{row.test:,.0f} of {row.n_test:,.0f} held-out {self._unit} "
+                f"({format_pvalue(row.pvalue, 0)}); {share} would have been found with a "
+                f"probability of {_POWER:.0%}."
+            )
         return "\n".join(lines)
 
 

@@ -696,7 +696,7 @@ class DPWassersteinGAN(BudgetedFits, BaseEstimator):
         n_samples = check_count(n_samples, "n_samples")
         torch = import_optional("torch", "torch")
         rng = np.random.default_rng() if random_state is None else check_random_state(random_state)
-        latent = torch.tensor(rng.normal(size=(n_samples, self.n_latent)))
+        latent = torch.tensor(rng.normal(size=(n_samples, self.generator_[0].in_features)))
         with torch.no_grad():
             outputs = self.generator_(latent).numpy()
         if not np.isfinite(outputs).all():

@@ -18,7 +18,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
 from ..base import BaseAttack
-from ._neighbors import TIE, GowerSpace, as_points, find_nearest
+from ._neighbors import TIE, GowerSpace, as_points, find_nearest, find_own
 
 _N_TREES = 100
 
@@ -290,6 +290,8 @@ SCORES = {
 
 
 _TINY = np.finfo(float).tiny
+# Statistics that are exactly 0 for records of which they find nothing.
+_TYING = "rare_copies", "neighborhood"
 
 
 def score_by_each(statistics, synthetic, reference, rows, random_state):
@@ -353,7 +355,8 @@ class GeneratorAttack(BaseAttack):
         Threshold of the statistic. Without ``membership`` it is the mean statistic over the records
         given to ``fit`` for ``"distance"``, ``"ratio"`` and ``"gen_lra"``. For
         ``"distance_difference"`` it is the difference of their median to that among as many
-        synthetic as reference rows, and 0 otherwise.
+        synthetic as reference rows, and 0 otherwise. Of ``"neighborhood"`` and ``"rare_copies"``,
+        which are 0 for most records, only numbers above 0 count.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
@@ -474,6 +477,8 @@ class GeneratorAttack(BaseAttack):
                     f"more in fit; got {len(self.synthetic_)} rows and {len(records)} records."
                 )
             self._reference = records
+        # Records that do not fit the synthetic rows are refused here.
+        _ = self._as_points(records) if self._score is None else self._space.encode(records.X)
 
     def _draw(self, n_records, random_state):
         if isinstance(self.victim, Records):
@@ -523,7 +528,7 @@ class GeneratorAttack(BaseAttack):
         made = find_nearest(points, synthetic, k, metric)[0][:, -1]
         distances, places = find_nearest(points, known, k + 1, metric)
         # A record is not its own neighbor, whatever its label and the type of its numbers.
-        own = np.any([(known[column] == points).all(axis=1) for column in places.T], axis=0)
+        own = find_own(points, known, places)
         last = np.where(own, k, k - 1)
         real = distances[np.arange(len(points)), last]
         n_real, n_made = len(known) - own, len(synthetic)
@@ -535,6 +540,8 @@ class GeneratorAttack(BaseAttack):
     def _natural_offset(self, records):
         if self.statistic == "distance_difference":
             return self._score.find_offset(self._space.encode(records.X))
+        if self.statistic in _TYING:
+            return np.nextafter(0.0, 1.0)
         if self.statistic not in ("distance", "ratio", "gen_lra"):
             return 0.0
         return self.score_samples(records).mean()

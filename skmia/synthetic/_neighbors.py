@@ -362,6 +362,16 @@ def find_nearest(rows, others, k, metric, n_jobs=None):
     return np.take_along_axis(distances, order, 1), np.take_along_axis(places, order, 1)
 
 
+def find_own(rows, others, places):
+    """Return which rows are equal to one of the others at their places.
+
+    Distances do not tell: in some metrics rounding leaves a distance between equal rows.
+
+    Shapes: places (n, k).
+    """
+    return np.any([(others[column] == rows).all(axis=1) for column in places.T], axis=0)
+
+
 def _check_metric(metric, row):
     """Ask a user's function once, for the distance of a row from itself."""
     try:

@@ -317,6 +317,7 @@ class TableRisk(TablesEstimator):
             sides = number_persons(groups, cells.sizes[:2])
         self._persons = np.split(sides, [cells.sizes[0]])
         attempts = self._attack(cells, random_state)
+        self._fitted_level = self.confidence_level
         found = [self._summarize(one) for one in attempts.values()]
         self.result_ = pd.DataFrame(found, index=list(attempts))
         return self
@@ -371,13 +372,14 @@ class TableRisk(TablesEstimator):
         text : str
         """
         check_is_fitted(self)
-        lines = [f"intervals at {self.confidence_level:.0%}"]
+        lines = [f"intervals at {100 * self._fitted_level:g}%"]
         for name, row in self.result_.iterrows():
             risk = f"{row.risk:6.3f} [{row.low:.3f}, {row.high:.3f}]"
             if np.isnan(row.risk):
                 risk = "cannot be said: no attack on a control record fails"
                 if not row.n_attacks:
-                    risk = "cannot be said: no attack could be made"
+                    lines.append(f"{name}: risk cannot be said: no attack could be made")
+                    continue
             rates = f"attack {row.attack:.3f}, control {row.control:.3f}, naive {row.naive:.3f}"
             weak = " (not better than guessing)" if row.attack_low <= row.naive else ""
             lines.append(f"{name}: risk {risk}; {rates}{weak}")

@@ -255,6 +255,8 @@ def test_values_that_were_given_are_not_taken_for_training_data():
     table = pd.DataFrame({"city": ["a", "b"] * 10})
     given = OneHotEncoder(categories=[["a", "b", "c"]]).fit(table)
     words = CountVectorizer(vocabulary=["ann"]).fit(["ann", "bob"])
+    computed = inspect_model(SimpleImputer(strategy=np.max).fit(X))  # not given, but learned
+    assert computed.level == "values" and "Of a function it depends" in computed.summary()
     constant = SimpleImputer(strategy="constant", fill_value=0).fit(X)
     assert {inspect_model(one).level for one in (given, words, constant)} == {None}
     assert inspect_model(SimpleImputer(strategy="mean").fit(X)).level == "summaries"

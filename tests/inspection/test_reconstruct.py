@@ -23,6 +23,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import RFE, SelectKBest
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.impute import IterativeImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -242,9 +243,31 @@ def test_transformed_targets_are_transformed_back():
     np.testing.assert_allclose(np.sort(values), np.sort(TARGETS[:N]), rtol=1e-9)
 
 
-def test_targets_of_neighbors():
-    frame = rebuild(KNeighborsRegressor().fit(MEMBERS[NUMBERS], TARGETS[:N]))
-    assert set(select(frame, None, "exact")["value"]) == set(TARGETS[:N])
+@pytest.mark.parametrize("shape", [(60,), (60, 1)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KNeighborsRegressor(),
+        GaussianProcessRegressor(optimizer=None, alpha=0.1),
+        GaussianProcessRegressor(optimizer=None, alpha=0.1, normalize_y=True),
+    ],
+    ids=["neighbors", "process", "scaled"],
+)
+def test_targets_that_are_stored_with_rows(model, shape):
+    targets = TARGETS[:60].round(2)
+    frame = rebuild(model.fit(MEMBERS[NUMBERS][:60], targets.reshape(shape)))
+    how = "derived" if getattr(model, "normalize_y", False) else "exact"
+    found = select(frame, None, how)
+    values, counts = np.unique(targets, return_counts=True)
+    np.testing.assert_array_equal(found["value"].astype(float), values)
+    np.testing.assert_array_equal(found["n_records"], counts)
+
+
+def test_several_targets_for_each_row_give_none():
+    targets = np.column_stack([TARGETS[:60]] * 2)
+    for model in (KNeighborsRegressor(), GaussianProcessRegressor(normalize_y=True)):
+        frame = rebuild(model.fit(MEMBERS[NUMBERS][:60], targets))
+        assert len(frame) and frame["column"].notna().all()
 
 
 @pytest.mark.parametrize(

@@ -290,6 +290,19 @@ def test_training_records_leak_above_the_level_and_others_have_nothing_to_leak()
     assert leakage.score() == leakage.score(X + 1, LABELS) == pytest.approx(leakage.leakage_.mean())
 
 
+@pytest.mark.filterwarnings("ignore:X .* feature names")
+@pytest.mark.parametrize("form", ["int8", "float64", "frame", "mixed frame", "list"])
+def test_training_records_are_recognized_by_their_values(form):
+    numbers = RNG.integers(-50, 50, (60, 3))
+    frame = pd.DataFrame(numbers, columns=list("abc"))
+    given = {"frame": frame, "mixed frame": frame.astype({"b": float, "c": "Int64"})}
+    forms = given | {"list": numbers.tolist()} | {t: numbers.astype(t) for t in ("int8", "float64")}
+    leakage = LeaveOneOutLeakage(KNeighborsClassifier(3), level=-1e9)
+    assert leakage.fit(numbers, LABELS).predict(forms[form]).all()
+    assert not leakage.predict(numbers + 100).any()
+    assert leakage.fit(forms[form], LABELS).predict(numbers).all()
+
+
 def test_of_equal_records_the_one_that_leaks_most_decides():
     rows = np.array([[0.0], [0.0], [5.0], [6.0]])
     leakage = LeaveOneOutLeakage(KNeighborsClassifier(1), scale="p").fit(rows, [0, 1, 1, 1])

@@ -1,6 +1,7 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from refusals import check_refusal, parametrize_refusals
 from scipy import stats
@@ -10,6 +11,7 @@ from skmia.leakage import (
     WorstCaseVulnerability,
     total_variation,
 )
+from skmia.leakage.gaps import distributional_gap
 
 
 def majority_learner(sample):
@@ -157,6 +159,17 @@ def test_wrong_arguments_are_refused(call, words, error):
 def test_text_of_any_type_is_compared(members):
     assert total_variation(members, ["b", "b"]) == 0.5
     assert total_variation(["b", "b"], members) == 0.5
+
+
+def test_columns_of_two_tables_are_compared_by_name():
+    members = pd.DataFrame({"a": [1, 2, 3], "b": [4, 5, 7]})
+    assert total_variation(members, members[["b", "a"]]) == 0
+    assert total_variation(members, members.to_numpy()[:, ::-1]) == pytest.approx(1)
+    assert total_variation(members, members.set_axis(["x", "y"], axis=1)) == 0
+    with pytest.raises(ValueError, match="same features; nonmembers lacks 'a'"):
+        total_variation(members, members.set_axis(["b", "c"], axis=1))
+    gap = distributional_gap(members, members[["b", "a"]], "energy", n_resamples=0)
+    assert gap.estimate == 0
 
 
 def test_what_a_method_does_not_take_is_refused():

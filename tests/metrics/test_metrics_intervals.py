@@ -82,10 +82,21 @@ def test_counts_are_whole_and_bounded(successes, trials):
     (lambda: difference_interval((0, 0, 0), (0.5, np.nan, 1)), r"got \(0.5, nan, 1\)"),
     (lambda: difference_interval((0, 0, 0), (np.nan, 0, 1)), r"got \(nan, 0, 1\)"),
     (lambda: difference_interval((0, 0, 0), (0, 0)), "must be three numbers"),
+    (lambda: difference_interval((np.inf, 0, np.inf), (0, 0, 0)), "must be finite; got inf"),
     (lambda: difference_interval((0, 0, 0), (0, 0, 0), correlation=1.1), r"in \[-1, 1\]; got 1.1"),
 )
 def test_wrong_intervals_are_refused(call, words, error):
     check_refusal(call, words, error)
+
+
+@pytest.mark.parametrize("correlation", [-1.0, 0.0, 0.5, 1.0])
+def test_a_difference_of_an_open_interval_is_open_on_one_side(correlation):
+    open_above, closed = (0.8, 0.7, np.inf), (0.5, 0.4, 0.6)
+    found = difference_interval(open_above, closed, correlation=correlation)
+    assert found.low == difference_interval((0.8, 0.7, 1), closed, correlation=correlation).low
+    assert found.high == np.inf
+    both = difference_interval(open_above, open_above, correlation=correlation)
+    assert both == (0, -np.inf, np.inf)
 
 
 @pytest.mark.parametrize("correlation", [-1, 1])

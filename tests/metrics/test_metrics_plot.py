@@ -9,6 +9,7 @@ from refusals import check_refusal, parametrize_refusals
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import auc
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -713,3 +714,21 @@ def test_scores_take_the_label_of_members(evaluation):
     assert len(display.member_scores) == membership.sum()
     assert display.patches_["member"].get_alpha() == 0.9
     assert display.ax_.spines["right"].get_visible()
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), GaussianNB(), KNeighborsClassifier(4)])
+@pytest.mark.parametrize("names", [("a member", "none"), ("no", "yes")])
+def test_scores_of_a_classifier_are_those_of_the_label_of_members(evaluation, model, names):
+    membership, _, weak = (one[::8] for one in evaluation)
+    member, other = names if names[0] == "a member" else names[::-1]
+    words, X = np.where(membership == 1, member, other), weak[:, None]
+    model.fit(X, words)
+    curve = MembershipRocDisplay.from_estimator(
+        model, X, words, pos_label=member, confidence_level=None
+    )
+    fpr, tpr, _ = curve.curves[type(model).__name__]
+    assert auc(fpr, tpr) > 0.6
+    shown = ScoreDistributionDisplay.from_estimator(model, X, words, pos_label=member)
+    guesses = model.predict(X) == member
+    for scores, side in ((shown.member_scores, 1), (shown.nonmember_scores, 0)):
+        assert np.mean(scores >= shown.threshold) == guesses[membership == side].mean()

@@ -23,6 +23,16 @@ def test_ranks_are_those_of_the_hand():
     assert reversed_.average_ranks_.to_dict() == {"a": 2.0, "b": 2.25, "c": 1.75}
 
 
+def test_methods_are_named_as_the_columns_also_by_numbers():
+    values = np.random.default_rng(0).random((6, 3))
+    for columns in ([16, 4, 8], ["16", "4", "8"]):
+        table = pd.DataFrame(values, columns=columns)
+        with pytest.warns(ResolutionWarning):
+            test = RankingTest().fit(table)
+        assert test.average_ranks_.index.tolist() == ["16", "4", "8"]
+        assert sorted(test.cliques_[0]) == ["16", "4", "8"]
+
+
 def test_friedman_is_that_of_the_textbook_without_ties():
     table = RNG.uniform(size=(12, 5))
     test = RankingTest().fit(table)

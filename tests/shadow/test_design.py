@@ -49,6 +49,12 @@ def test_records_in_all_models_and_equal_records_do_not_hide_the_pairs():
     assert infer_design(inside, copies).partners.tolist() == [1, 0, 3, 2, 5, 4]
 
 
+@pytest.mark.parametrize("n_models", [1, 2, 3])
+def test_models_whose_sets_no_record_tells_apart_have_no_partners(n_models):
+    inside = np.tile(draw_singly(1, 0.5), (n_models, 1))
+    assert infer_design(inside, PRINTS).partners.tolist() == [-1] * n_models
+
+
 @pytest.mark.parametrize("n_in", [4, 2])
 def test_same_number_of_models_for_each_record_is_fixed(n_in):
     design = infer_design(draw_balanced(8, n_in), PRINTS)

@@ -78,6 +78,33 @@ def test_privacy_meter(tmp_path):
     np.testing.assert_allclose(pool.transform(RECORDS), LOG_ODDS[:, 0].T, rtol=1e-5, atol=1e-6)
 
 
+def test_losses_are_not_read_as_probabilities(tmp_path):
+    folder = write_privacy_meter(tmp_path)
+    path = folder / "signals" / "rmia_signals.npy"
+    path.rename(folder / "signals" / "loss_signals.npy")
+    np.save(folder / "signals" / "loss_signals.npy", np.full((N, K), 1.5))
+    with pytest.raises(ValueError, match="loss_signals.npy' holds .* no probabilities of"):
+        load_shadows(folder, "privacy_meter")
+    np.save(folder / "signals" / "loss_signals.npy", np.full((N, K), 1 + 1e-7))  # is 1 but rounded
+    assert np.isposinf(load_shadows(folder, "privacy_meter").outputs).all()
+
+
+def test_other_files_among_those_of_models_are_not_read(tmp_path):
+    folder = write_leakpro(tmp_path)
+    np.save(folder / "sm_best_logits.npy", np.zeros(3))
+    assert load_shadows(folder, "leakpro", membership=INSIDE).outputs.shape[0] == K
+
+
+@pytest.mark.parametrize("content", [b"", b"other", b"PK\x03\x04"], ids=["no", "text", "torn"])
+def test_a_damaged_archive_is_refused_in_one_sentence(tmp_path, content):
+    (tmp_path / "shadows.npz").write_bytes(content)
+    with pytest.raises(ValueError, match="does not hold the arrays of numbers 'outputs' and 'mem"):
+        load_shadows(tmp_path, "npz")
+    np.savez(tmp_path / "shadows.npz", outputs=np.zeros((2, 1, 3)))
+    with pytest.raises(ValueError, match="does not hold the arrays of numbers 'outputs' and 'mem"):
+        load_shadows(tmp_path, "npz")
+
+
 def test_several_files_of_signals_are_refused(tmp_path):
     folder = write_privacy_meter(tmp_path)
     np.save(folder / "signals" / "other_signals.npy", np.ones((N, K)))
@@ -187,7 +214,7 @@ def test_pickles_are_not_read(tmp_path):
     with pytest.raises(ValueError, match="does not hold an array of numbers"):
         load_shadows(folder, "leakpro", membership=INSIDE)
     np.savez(folder / "shadows.npz", outputs=trap, membership=INSIDE)
-    with pytest.raises(ValueError, match="allow_pickle=False"):
+    with pytest.raises(ValueError, match="does not hold the arrays of numbers"):
         load_shadows(folder, "npz")
     assert not sprung.exists()
 

@@ -698,6 +698,9 @@ def test_models_solved_together_are_those_solved_one_by_one(records):
 
 def test_the_first_models_are_a_pool_that_copies_nothing(records):
     pool = fit_pool(LogisticRegression(), records, 8, store="models")
+    for n in (0, -1, len(pool.membership_) + 1):
+        with pytest.raises(ValueError, match="n_estimators must be an integer from 1 to"):
+            pool.first(n)
     first = pool.first(4)
     assert len(first.estimators_) == first.n_estimators == 4
     np.testing.assert_array_equal(first.transform(records), pool.transform(records)[:, :4])

@@ -223,6 +223,22 @@ def test_the_domain_is_uniform_over_what_a_feature_can_be():
     assert set(drawn[:, 4]) == {7}
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64"])
+def test_whole_numbers_that_floats_do_not_hold_are_not_rounded(dtype):
+    numbers = np.arange(2**60 + 1, 2**60 + 7).reshape(3, 2)
+    X = pd.DataFrame(numbers, columns=["a", "b"], dtype=dtype)
+    tables = [X] if dtype == "Int64" else [X, X.to_numpy()]
+    for table in tables:
+        records = Records(table, [0, 0, 1])
+        same = NoisyRecords(0.0, random_state=0).fit(records).sample()
+        assert_array_equal(np.asarray(same.X), numbers)
+        made = MarginalSynthesizer(random_state=0).fit(records).sample(9)
+        assert set(np.asarray(made.X).ravel().tolist()) <= set(numbers.ravel().tolist())
+    X = X.astype("Int64")
+    X.iloc[0, 0] = pd.NA
+    assert NoisyRecords(0.0).fit(Records(X, [0, 0, 1])).sample().X.equals(X)
+
+
 def test_features_to_change_are_different_and_uniform():
     rng = np.random.default_rng(0)
     chosen = choose_features(np.repeat([0, 1, 3, 9], 3_000), 5, rng)

@@ -36,6 +36,9 @@ def test_matches_by_hand():
     assert found.result_.loc["all copies", "pvalue"] == pytest.approx(expected)
     none = CopyTest().fit(train[:1], test[1:], train[3:], known)
     assert none.pvalue_ == 1 and "0 of 1 training rows" in none.summary()
+    assert "; not even copies of all training rows would have been found" in none.summary()
+    persons = CopyTest().fit(train, test, train[:3], known, groups=([*"aabb"], [*"ccd"]))
+    assert "2 of 2 training persons and 1 of 2 held-out persons" in persons.summary()
 
 
 def test_expected_matches_by_hand():

@@ -292,6 +292,8 @@ def test_rows_come_in_the_ranges_given():
     assert (made[:, 2] == 7).all()
     assert_array_equal(made, gan.sample(50, random_state=3))
     assert not np.array_equal(gan.sample(50), gan.sample(50))
+    gan.set_params(n_latent=3)  # of the next fit
+    assert_array_equal(made, gan.sample(50, random_state=3))
     unit = DPWassersteinGAN(noise_multiplier=1.0, noise_seed=0, **QUICK).fit(X * [1, 1, 0])
     assert_allclose(made, lower + unit.sample(50, random_state=3) * np.subtract(upper, lower))
 
@@ -373,6 +375,8 @@ def test_rates_of_nothing_are_refused():
         rare_class_rate([0, 1], [0], label=2)
     with pytest.raises(ValueError, match="hold classes of y, such as 0; got 2"):
         rare_class_rate([0, 1], [2, 3])
+    with pytest.raises(ValueError, match="position 1. Fill in the values, with one class for all"):
+        rare_class_rate([0, np.nan, 1], [0])
     # Of two classes of one value neither is meant.
     with pytest.raises(ValueError, match="hold classes of y, such as '1'; got 1"):
         rare_class_rate(["1", "1.0"], [1, 1])

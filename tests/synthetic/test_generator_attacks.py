@@ -167,6 +167,10 @@ def test_known_answers_with_a_reference(statistic, k, expected):
     assert np.isfinite(far).all()
     if statistic == "domias":
         assert far == pytest.approx(-394, abs=0.5)
+    if statistic in ("rare_copies", "neighborhood"):  # which find nothing there
+        assert attack.predict(records).tolist() == [0, 1, 0, 0]
+    with pytest.raises(ValueError, match="records has 2 columns and The table of synthetic rows"):
+        attack.fit(Records([[0.0, 1], [1, 1]], np.zeros(2)))
 
 
 def test_the_closed_form_of_gen_lra_is_a_refit():
@@ -246,6 +250,7 @@ def test_rare_copies_of_a_mixed_table():
     ).fit(Records(train, np.zeros(100)))
     scores = attack.score_samples(Records(train, np.zeros(100)))
     np.testing.assert_array_equal(scores > 0, np.arange(100) >= 60)
+    np.testing.assert_array_equal(attack.predict(Records(train, np.zeros(100))), scores > 0)
     with pytest.raises(ValueError, match="'copula' needs columns of numbers"):
         attack.set_params(statistic="copula").fit(Records(train, np.zeros(100)))
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from draws import few_and_many
 from refusals import check_refusal, parametrize_refusals
+from scipy.spatial.distance import cdist
 from scipy.stats import binom
 from sklearn.base import clone
 
@@ -105,7 +106,9 @@ def test_copies_and_draws():
     assert copies.statistic_ > 0.4 and copies.pvalue_ == 0.001
     told = copies.summary()
     assert "nearer to the training rows" in told and "at 95%" in told
-    assert copies.set_params(confidence_level=0.999, n_permutations=9).summary() == told
+    copies.set_params(confidence_level=0.999, n_permutations=9)
+    assert copies.summary() == told
+    assert "at 99.9%" in copies.fit(train[:20], test, train).summary()
     draws = PrivacyLoss(random_state=0).fit(train, test, other)
     assert draws.interval_[0] < 0 < draws.interval_[1] and draws.pvalue_ > 0.05
     assert "No sign" in draws.summary()
@@ -151,6 +154,15 @@ def test_rows_are_nearer_to_a_synthetic_row_than_to_another_row_by_hand():
     # 1 and 1.2 are .2 from each other; 12 is 1.9 and 10.8.
     assert loss.predict(test).tolist() == [0, 0, 1]
     assert loss.predict([[0.9]]).tolist() == [0]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "correlation"])
+def test_a_row_of_the_test_table_is_not_another_row_in_any_metric(metric):
+    train, test, synthetic = np.random.default_rng(1).normal(size=(3, 40, 3))
+    loss = PrivacyLoss(metric=metric, n_permutations=0, random_state=0).fit(train, test, synthetic)
+    own, cross = (cdist(test, others, metric) for others in (test, synthetic))
+    np.fill_diagonal(own, np.inf)
+    assert loss.predict(test).tolist() == (cross.min(axis=1) < own.min(axis=1)).tolist()
 
 
 def test_the_score_of_rows_is_their_privacy_loss():
