@@ -23,12 +23,16 @@ def _fork_torch():
 @contextmanager
 def preserved_randomness():
     """Restore the global generators of Python, numpy and torch at the end of the context."""
-    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+    python_state = random.getstate()
+    numpy_state = np.random.get_state(legacy=False)  # noqa: NPY002
     try:
         with _fork_torch():
             yield
     finally:
         random.setstate(python_state)
+        if numpy_state["bit_generator"] == "MT19937":
+            # numpy reads the 624 numbers one by one: ten times as fast from a list.
+            numpy_state["state"]["key"] = numpy_state["state"]["key"].tolist()
         np.random.set_state(numpy_state)  # noqa: NPY002
 
 
