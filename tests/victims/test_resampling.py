@@ -105,7 +105,11 @@ def test_forests_of_balanced_draws_are_refused(imblearn, attack):
 @pytest.mark.parametrize(
     "name, estimator, inner",
     [
-        ("EasyEnsemble", AdaBoostClassifier(n_estimators=5), ["node equations", "split thresholds"]),
+        (
+            "EasyEnsemble",
+            AdaBoostClassifier(n_estimators=5),
+            ["node equations", "split thresholds"],
+        ),
         ("BalancedBagging", None, ["split thresholds"]),
         ("RUSBoost", None, []),
     ],
