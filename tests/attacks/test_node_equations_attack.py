@@ -286,15 +286,17 @@ def test_records_that_come_later_are_judged_one_by_one(solver):
 def test_settings_can_be_searched_and_an_audit_runs_it():
     member = draw_half(4)
     victim = fit(HistGradientBoostingClassifier(max_iter=20, random_state=0), member)
-    search = GridSearchCV(
-        NodeEquationsAttack(victim), {"outsiders": [0.0, 0.33]}, scoring="roc_auc", cv=3
-    )
+    shares, settings = {"outsiders": [0.0, 0.33]}, {"scoring": "roc_auc", "cv": 3, "refit": False}
+    search = GridSearchCV(NodeEquationsAttack(victim), shares, **settings)
     with pytest.warns(UserWarning, match="contradict each other"):
         search.fit(RECORDS, member)
     assert search.best_params_ == {"outsiders": 0.33}  # the third that each fit leaves out
     assert search.best_score_ > 0.5 + 4 * ERROR
-    attacks = {"file": NodeEquationsAttack()}
-    report = audit(victim, RECORDS, member, attacks=attacks, shadows=4, file=False, random_state=0)
+    some = np.arange(N) < 150
+    model = HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=10)
+    victim = fit(model, member & some)
+    settings = {"attacks": {"file": NodeEquationsAttack()}, "shadows": 4, "file": False}
+    report = audit(victim, RECORDS[some], member[some], **settings, random_state=0)
     assert report.evidence == "leak"
     assert report.settings["n_shadows"] == 0
 

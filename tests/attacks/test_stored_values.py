@@ -188,6 +188,15 @@ def attack_model(model, records, membership=MEMBERSHIP):
 RECORDS = Records(X, LABELS)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
+def test_a_row_is_found_whatever_sign_its_zeros_have(kind):
+    low, members = X < 5, MEMBERSHIP == 1
+    model = KNeighborsClassifier().fit(np.where(low, X, 0.0)[members], LABELS[members])
+    candidates = Records(kind(np.where(low, X, -0.0)), LABELS)
+    attack = StoredValuesAttack(FrozenEstimator(model)).fit(candidates)
+    assert attack.found_["whole_row"].sum() == members.sum()
+
+
 @pytest.mark.parametrize(
     "model, view",
     [

@@ -33,6 +33,12 @@ def make_both(records, folder, model=TREE, n_estimators=8, **settings):
     return pool.fit(records), on_disk.fit(records)
 
 
+@pytest.fixture(scope="module")
+def both(problem, tmp_path_factory):
+    """A pool in memory and the same one on disk, which no test changes."""
+    return make_both(problem[0], tmp_path_factory.mktemp("both") / "pool")
+
+
 def assert_same(pool, on_disk):
     for name in ("signals_", "membership_", "outputs_"):
         one, other = getattr(pool, name), getattr(on_disk, name)
@@ -81,12 +87,13 @@ def test_numbers_are_those_in_memory(problem, tmp_path, settings):
     ],
     ids=lambda attack: type(attack).__name__,
 )
-def test_scores_are_those_in_memory(problem, tmp_path, attack):
+def test_scores_are_those_in_memory(problem, both, tmp_path, attack):
     records, membership = problem
-    store = "outputs" if isinstance(attack, ShadowAttack) else "signals"
+    if isinstance(attack, ShadowAttack):
+        both = make_both(records, tmp_path / "pool", store="outputs")
     victim = clone(TREE).fit(records.X[membership == 1], records.y[membership == 1])
     results = []
-    for pool in make_both(records, tmp_path / "pool", store=store):
+    for pool in both:
         own = {"victim": FrozenEstimator(victim), "shadows": FrozenEstimator(pool)}
         fitted = clone(attack).set_params(**own).fit(records)
         results.append((fitted.offset_, fitted.score_samples(records).tolist()))
@@ -95,22 +102,22 @@ def test_scores_are_those_in_memory(problem, tmp_path, attack):
 
 @pytest.mark.slow  # its scores are compared attack by attack
 @pytest.mark.usefixtures("quick_audits")
-def test_a_report_is_that_in_memory(problem, tmp_path):
+def test_a_report_is_that_in_memory(problem, both):
     records, membership = problem
     victim = clone(TREE).fit(records.X[membership == 1], records.y[membership == 1])
     attacks = {"LiRA": LiRA(), "RMIA": RMIA()}
     one, other = (
         audit(victim, records, membership, shadows=pool, attacks=attacks, file=False)
-        for pool in make_both(records, tmp_path / "pool")
+        for pool in both
     )
     assert one.to_frame().equals(other.to_frame())
     assert one.evidence == other.evidence
 
 
-def test_permutations_of_groups_are_those_in_memory(problem, tmp_path):
+def test_permutations_of_groups_are_those_in_memory(problem, both):
     records = problem[0].with_fields(group=np.arange(200) % 2)
     results = []
-    for pool in make_both(records, tmp_path / "pool"):
+    for pool in both:
         test = DisparityTest(attack=LiRA(shadows=FrozenEstimator(pool)), random_state=0)
         test.fit(records)
         results.append((test.statistic_, test.pvalue_))
@@ -149,8 +156,8 @@ def test_a_folder_serves_both_and_workers_write_to_it(problem, tmp_path):
     assert_same(clone(larger).set_params(on_disk=False).fit(problem[0]), larger)
 
 
-def test_it_travels_without_its_signals(problem, tmp_path):
-    _, pool = make_both(problem[0], tmp_path / "pool")
+def test_it_travels_without_its_signals(both):
+    _, pool = both
     assert_same(pool, pickle.loads(pickle.dumps(pool)))
     assert len(pickle.dumps(pool.signals_)) < 20_000
 

@@ -63,7 +63,7 @@ def test_survival_times_that_are_negative_if_censored():
     X = rng.normal(size=(500, 8))
     times, ends = rng.exponential(np.exp(-X[:, 0])), rng.exponential(2.0, size=500)
     records = Records(X, np.where(times <= ends, times, -ends))
-    model = xgboost.XGBRegressor(objective="survival:cox", n_estimators=30, n_jobs=1)
+    model = xgboost.XGBRegressor(objective="survival:cox", n_estimators=15, n_jobs=1)
     inside = rng.permutation(500) < 250
     victim = clone(model).fit(X[inside], records.y[inside])
     pool = ShadowPool(model, 8, random_state=0).fit(records)

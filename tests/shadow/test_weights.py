@@ -104,7 +104,7 @@ HAS_WEIGHT = np.arange(60) % 3 > 0
 ZEROS = RECORDS.with_fields(sample_weight=np.where(HAS_WEIGHT, WEIGHTS, 0))
 
 
-@pytest.mark.parametrize("design", ["paired", "balanced"])
+@pytest.mark.parametrize("design", ["paired", pytest.param("balanced", marks=pytest.mark.slow)])
 def test_no_shadow_model_was_trained_on_records_of_weight_0(design, tmp_path):
     given = {"design": design, "random_state": 0}
     pool = ShadowPool(SCALED, 8, **given).fit(ZEROS)

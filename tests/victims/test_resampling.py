@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -102,15 +103,20 @@ def test_forests_of_balanced_draws_are_refused(imblearn, attack):
 
 
 @pytest.mark.parametrize(
-    "name, inner",
+    "name, estimator, inner",
     [
-        ("EasyEnsemble", ["node equations", "split thresholds"]),
-        ("BalancedBagging", ["split thresholds"]),
-        ("RUSBoost", []),
+        (
+            "EasyEnsemble",
+            AdaBoostClassifier(n_estimators=5),
+            ["node equations", "split thresholds"],
+        ),
+        ("BalancedBagging", None, ["split thresholds"]),
+        ("RUSBoost", None, []),
     ],
 )
-def test_other_ensembles_are_refused_in_a_sentence(imblearn, name, inner):
-    model = getattr(imblearn.ensemble, f"{name}Classifier")(n_estimators=2, random_state=0)
+def test_other_ensembles_are_refused_in_a_sentence(imblearn, name, estimator, inner):
+    make = getattr(imblearn.ensemble, f"{name}Classifier")
+    model = make(estimator=estimator, n_estimators=2, random_state=0)
     model = FrozenEstimator(model.fit(X[MEMBER], Y[MEMBER]))
     for attack in (NodeEquationsAttack, SplitThresholdAttack):
         with pytest.raises((TypeError, ValueError), match=name):

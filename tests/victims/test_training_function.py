@@ -121,6 +121,7 @@ def test_frames_pipelines_and_batches():
     assert report.scores["lira"].shape == (300,)
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_processes_and_interruptions_do_not_change_shadow_models(tmp_path):
     model = FunctionClassifier(train_tree, ask_tree, kind="proba")
 

@@ -1,11 +1,13 @@
 """White boxes of torch modules against gradients of one record at a time and finite differences."""
 
+import itertools
 import pickle
 import warnings
 
 import numpy as np
 import pytest
 from asking import answers_of
+from cells import slow_but
 from sklearn.frozen import FrozenEstimator
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -297,8 +299,10 @@ def test_rules_agree_with_vmap(name):
     np.testing.assert_allclose(box.gradient_norms(X, Y), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["mlp", "conv", "sequence", "prelu", "recurrent"])
-@pytest.mark.parametrize("chunk_size", [3, pytest.param(1, marks=pytest.mark.slow), 100])
+IN_CHUNKS = list(itertools.product(("mlp", "conv", "sequence", "prelu", "recurrent"), (3, 1, 100)))
+
+
+@pytest.mark.parametrize("name, chunk_size", slow_but(IN_CHUNKS, *IN_CHUNKS[::3], ("mlp", 100)))
 def test_size_of_chunks_does_not_matter(name, chunk_size):
     box, X = make_box(name, chunk_size=chunk_size)
     whole, _ = make_box(name)
