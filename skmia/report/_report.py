@@ -451,6 +451,7 @@ class AuditReport:
     recommendation: "Recommendation | None" = None
     reference: dict | None = None
     attacks: Any = "default"
+    _digest: str | None = None  # of the records, by which others are refused
 
     @property
     def results(self) -> pd.DataFrame:
