@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -12,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.containers import as_rows, is_frame
 from .._core.copies import copy_unfitted
 from .._core.error_hints import with_advice
-from .._core.query import draw_samples, predict_flat
+from .._core.query import draw_samples, predict_flat, unwrap
 from .._core.randomness import check_random_state
 from .._core.routing import route_params
 from .._core.sklearn import (
     HasMethods,
+    InvalidParameterError,
     StrOptions,
     at_least,
 )
@@ -113,7 +115,8 @@ class StudentDefense(TaughtClassifier):
         cloned and fitted on the training rows in each fit. The generator has to protect the
         training rows itself, as :class:`~skmia.synthetic.DPWassersteinGAN` does.
     student : classifier, default=None
-        Student. If None, a clone of ``estimator``.
+        Student, unfitted. If None, a clone of ``estimator``, of a fitted one without what it has
+        learned.
     labels : {"hard", "soft"}, default="hard"
         Whether the student learns the predicted labels of the teacher or its probabilities, which
         reveal more about the training rows. For ``"soft"``, the ``fit`` of the student has to take
@@ -201,7 +204,7 @@ class StudentDefense(TaughtClassifier):
         self : object
             Fitted estimator.
         """
-        student = copy_unfitted(self.estimator if self.student is None else self.student)
+        student = self._make_student()
         if self.labels == "soft":
             self._check_soft(student)
         routed = route_params(self, "fit", fit_params)
@@ -223,6 +226,18 @@ class StudentDefense(TaughtClassifier):
             ) from error
         self.estimator_, self.classes_ = student, teacher.classes_
         return self
+
+    def _make_student(self):
+        # A copy of what is frozen is the teacher itself, with all that it holds of its rows.
+        student = copy_unfitted(unwrap(self.estimator) if self.student is None else self.student)
+        parts = [student, *student.get_params().values()]
+        if any(isinstance(part, FrozenEstimator) and hasattr(part, "predict") for part in parts):
+            raise InvalidParameterError(
+                "StudentDefense needs a student that is trained on the public rows alone; a "
+                "FrozenEstimator in it keeps what it has learned from others. Give an unfitted "
+                "classifier as student."
+            )
+        return student
 
     def _teach(self, student, teacher, public, labels):
         if self.labels == "soft":
