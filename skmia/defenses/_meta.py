@@ -6,7 +6,13 @@ from inspect import signature
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    is_classifier,
+    is_regressor,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import ClassifierTags, assert_all_finite, check_consistent_length, get_tags
@@ -377,6 +383,17 @@ def one_hot(y, classes):
     return (y[:, None] == classes).astype(np.float64)
 
 
+def refuse_frozen_models(estimator, who):
+    """Refuse an estimator with a fitted model in it, of which copies keep what it has learned."""
+    parts = [estimator, *estimator.get_params().values()]
+    frozen = [part for part in parts if isinstance(part, FrozenEstimator)]
+    if any(is_classifier(part) or is_regressor(part) for part in frozen):
+        raise InvalidParameterError(
+            f"{who} is trained from the beginning; a FrozenEstimator in it keeps what it has "
+            "learned. Give an unfitted one."
+        )
+
+
 def can_continue(defense):
     """Condition that the estimator of a defense can be trained further, and is not kept fitted."""
     frozen = isinstance(defense.estimator, FrozenEstimator)
@@ -452,6 +469,7 @@ class SoftTargetDefense(AnswersProba):
             Fitted estimator.
         """
         check_takes_targets(self.estimator, type(self).__name__)
+        refuse_frozen_models(self.estimator, f"The estimator of {type(self).__name__}")
         data = check_labeled(X, y, route_weights(self, sample_weight, fit_params))
         self._fit_targets(data)
         self.classes_ = np.union1d(np.unique(data.y), self.estimator_.classes_)

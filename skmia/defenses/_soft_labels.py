@@ -43,6 +43,7 @@ from ._meta import (
     check_takes_targets,
     continue_on_targets,
     one_hot,
+    refuse_frozen_models,
     weigh_rows,
 )
 from .soft_targets import SPREADS, move_to_labels, soften_values
@@ -467,6 +468,7 @@ class SoftRegressionDefense(RegressorMixin, DefendedEstimator):
             Fitted estimator.
         """
         check_numbers_of_models(self)
+        refuse_frozen_models(self.estimator, "The estimator of SoftRegressionDefense")
         data = _read_targets(X, y)
         weights = route_weights(self, sample_weight, fit_params)
         if weights is not None and name_parameter(self.estimator) is None:

@@ -5,7 +5,6 @@ from typing import Any, Literal, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -18,12 +17,18 @@ from .._core.randomness import check_random_state
 from .._core.routing import route_params
 from .._core.sklearn import (
     HasMethods,
-    InvalidParameterError,
     StrOptions,
     at_least,
 )
 from .._core.types import ArrayLike, Seed
-from ._meta import AnswersProba, check_takes_targets, fit_on_targets, inner_has, require_proba
+from ._meta import (
+    AnswersProba,
+    check_takes_targets,
+    fit_on_targets,
+    inner_has,
+    refuse_frozen_models,
+    require_proba,
+)
 
 
 class TaughtClassifier(AnswersProba):
@@ -230,13 +235,7 @@ class StudentDefense(TaughtClassifier):
     def _make_student(self):
         # A copy of what is frozen is the teacher itself, with all that it holds of its rows.
         student = copy_unfitted(unwrap(self.estimator) if self.student is None else self.student)
-        parts = [student, *student.get_params().values()]
-        if any(isinstance(part, FrozenEstimator) and hasattr(part, "predict") for part in parts):
-            raise InvalidParameterError(
-                "StudentDefense needs a student that is trained on the public rows alone; a "
-                "FrozenEstimator in it keeps what it has learned from others. Give an unfitted "
-                "classifier as student."
-            )
+        refuse_frozen_models(student, "The student of StudentDefense")
         return student
 
     def _teach(self, student, teacher, public, labels):

@@ -101,7 +101,7 @@ def test_a_class_that_no_row_of_the_student_has_is_never_predicted():
     (lambda: StudentDefense(TREE, PUBLIC[:, :2]).fit(X, Y), "expecting 4 features"),
     (lambda: StudentDefense(TREE, None).fit(X, Y), "'public' parameter of StudentDefense"),
     *(
-        (lambda student=student: student.fit(X, Y), "a FrozenEstimator in it keeps what it has")
+        (lambda student=student: student.fit(X, Y), "student of StudentDefense is trained from the")
         for student in (
             StudentDefense(TREE, PUBLIC, student=FrozenEstimator(TREE)),
             StudentDefense(make_pipeline(StandardScaler(), FrozenEstimator(TREE)), PUBLIC),
