@@ -6,13 +6,7 @@ from inspect import signature
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    is_classifier,
-    is_regressor,
-)
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import ClassifierTags, assert_all_finite, check_consistent_length, get_tags
@@ -31,7 +25,7 @@ from .._core.query import predict_flat
 from .._core.randomness import preserved_randomness
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, requests_weights, routing_requests
-from .._core.sklearn import HasMethods, InvalidParameterError
+from .._core.sklearn import HasMethods, InvalidParameterError, refuse_frozen_models
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._training.backends.torch_nets.plan import find_net
@@ -381,17 +375,6 @@ def weigh_rows(data, sample_weight):
 def one_hot(y, classes):
     """Return the target probabilities that are the labels themselves, shape (n, n_classes)."""
     return (y[:, None] == classes).astype(np.float64)
-
-
-def refuse_frozen_models(estimator, who):
-    """Refuse an estimator with a fitted model in it, of which copies keep what it has learned."""
-    parts = [estimator, *estimator.get_params().values()]
-    frozen = [part for part in parts if isinstance(part, FrozenEstimator)]
-    if any(is_classifier(part) or is_regressor(part) for part in frozen):
-        raise InvalidParameterError(
-            f"{who} is trained from the beginning; a FrozenEstimator in it keeps what it has "
-            "learned. Give an unfitted one."
-        )
 
 
 def can_continue(defense):

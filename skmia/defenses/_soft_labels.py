@@ -21,6 +21,7 @@ from .._core.sklearn import (
     InvalidParameterError,
     StrOptions,
     at_least,
+    refuse_frozen_models,
 )
 from .._core.types import ArrayLike, Seed
 from .._core.validation import call_given
@@ -43,7 +44,6 @@ from ._meta import (
     check_takes_targets,
     continue_on_targets,
     one_hot,
-    refuse_frozen_models,
     weigh_rows,
 )
 from .soft_targets import SPREADS, move_to_labels, soften_values

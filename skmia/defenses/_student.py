@@ -15,18 +15,13 @@ from .._core.error_hints import with_advice
 from .._core.query import draw_samples, predict_flat, unwrap
 from .._core.randomness import check_random_state
 from .._core.routing import route_params
-from .._core.sklearn import (
-    HasMethods,
-    StrOptions,
-    at_least,
-)
+from .._core.sklearn import HasMethods, StrOptions, at_least, refuse_frozen_models
 from .._core.types import ArrayLike, Seed
 from ._meta import (
     AnswersProba,
     check_takes_targets,
     fit_on_targets,
     inner_has,
-    refuse_frozen_models,
     require_proba,
 )
 
