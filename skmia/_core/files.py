@@ -173,6 +173,7 @@ def _unlock(handle):
 
 
 PAGE, SHEET = "report.html", "decision.html"
+DOCUMENTS = "audit.json", "table.json"  # with the numbers of an audit of a model, and of a table
 
 
 def split_place(path):

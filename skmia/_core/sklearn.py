@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _param_validation
 from sklearn.utils._param_validation import (
     Interval,
@@ -413,3 +414,14 @@ def read_support_vectors(model):
     calibrations = model._probA, model._probB
     counts = np.asarray(model._n_support)
     return SupportVectors(counts, model._dual_coef_, model._intercept_, calibrations)
+
+
+def refuse_frozen_models(estimator, who):
+    """Refuse an estimator with a fitted model in it, of which copies keep what it has learned."""
+    parts = [estimator, *estimator.get_params().values()]
+    frozen = [part for part in parts if isinstance(part, FrozenEstimator)]
+    if any(is_classifier(part) or is_regressor(part) for part in frozen):
+        raise InvalidParameterError(
+            f"{who} is trained from the beginning; a FrozenEstimator in it keeps what it has "
+            "learned. Give an unfitted one."
+        )

@@ -4,6 +4,7 @@ import reprlib
 from datetime import date
 
 from .._core.escaping import visible
+from .._core.files import DOCUMENTS
 from .._core.saving import write_json
 from ..disclosure import record_decision, render_sheet, write_sheet
 from ..report import (
@@ -20,7 +21,7 @@ from ..synthetic import SCHEMA as TABLE_SCHEMA
 from ..synthetic import render_table
 from ._options import CommandError, tell
 from ._output import named, shown_after
-from ._stored_documents import DOCUMENTS, find_document, read_json_document
+from ._stored_documents import find_document, read_json_document
 from ._write_page import check_is_no_source, describe_page, is_same_file, write_page
 
 READERS = {

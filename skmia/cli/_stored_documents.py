@@ -6,13 +6,12 @@ import os
 from contextlib import suppress
 
 from .._core.escaping import visible
-from .._core.files import name_beside, split_place
+from .._core.files import DOCUMENTS, name_beside, split_place
 from .._core.guesses import ask_whether, suggest_path
 from ._options import CommandError
 
 # A large audit has a tenth of it.
 _MOST_BYTES = 64 * 10**6
-DOCUMENTS = ("audit.json", "table.json")
 # Arguments that name documents, by command.
 _NAMING = {
     "report": ("result",),

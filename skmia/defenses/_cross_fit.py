@@ -138,7 +138,7 @@ def number_equal_rows(data):
 
 
 def check_numbers_of_models(defense):
-    """Check how many sub-models leave a row out, and that they are trained from the beginning."""
+    """Check how many sub-models leave a row out."""
     n_left_out = count_left_out(defense)
     if n_left_out >= defense.n_estimators:
         raise InvalidParameterError(

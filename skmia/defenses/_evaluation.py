@@ -23,6 +23,7 @@ from .._core.targets import shape_targets
 from .._core.tasks import delayed
 from .._core.types import ArrayLike, Seed
 from .._core.validation import check_records
+from .._training.frozen import thaw
 from ..attacks import LiRA
 from ..base import PoolAttack, check_repeatable, offer_of, settings_of_pool
 from ..metrics import best_advantage_score, tpr_at_fpr_score
@@ -131,7 +132,8 @@ def evaluate_defense(
     Parameters
     ----------
     candidates : dict of str to classifier
-        Unfitted classifiers by name: defenses, and the classifier without them.
+        Unfitted classifiers by name: defenses, and the classifier without them. What is frozen in
+        them is trained again.
     records : Records of n records
         Labeled records; each model is trained on half of them. Those whose ``sample_weight`` is 0
         are left out.
@@ -314,7 +316,7 @@ def _attack_pool(pool, attack, design):
 
 def _attack_labels(candidate, design, seed, n_jobs):
     """Train the targets alone and read their labels."""
-    records = design.records
+    records, candidate = design.records, thaw(candidate)[0]  # as in a pool
     children = np.random.SeedSequence(seed).spawn(len(design.membership))
     models = Parallel(n_jobs=n_jobs)(
         delayed(_train_candidate)(candidate, records[inside], child)

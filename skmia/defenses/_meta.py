@@ -25,7 +25,7 @@ from .._core.query import predict_flat
 from .._core.randomness import preserved_randomness
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, requests_weights, routing_requests
-from .._core.sklearn import HasMethods, InvalidParameterError
+from .._core.sklearn import HasMethods, InvalidParameterError, refuse_frozen_models
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._training.backends.torch_nets.plan import find_net
@@ -452,6 +452,7 @@ class SoftTargetDefense(AnswersProba):
             Fitted estimator.
         """
         check_takes_targets(self.estimator, type(self).__name__)
+        refuse_frozen_models(self.estimator, f"The estimator of {type(self).__name__}")
         data = check_labeled(X, y, route_weights(self, sample_weight, fit_params))
         self._fit_targets(data)
         self.classes_ = np.union1d(np.unique(data.y), self.estimator_.classes_)

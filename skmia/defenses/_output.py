@@ -21,6 +21,9 @@ from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.types import ArrayLike
 from ._meta import DefendedClassifier, can_continue
 
+# Beyond it, rounding by numpy multiplies by numbers that are not finite.
+_MOST_DECIMALS = 300
+
 
 def _has_probabilities(defense):
     model = defense._asked
@@ -276,7 +279,7 @@ class RoundingDefense(ProbabilityDefense):
         self.renormalize = renormalize
 
     def _change(self, proba):
-        rounded = np.round(proba, self.decimals)
+        rounded = np.round(proba, min(self.decimals, _MOST_DECIMALS))
         return renormalized(rounded) if self.renormalize else rounded
 
 
@@ -327,7 +330,10 @@ class TemperatureDefense(ProbabilityDefense):
         self.temperature = temperature
 
     def _change(self, proba):
-        return softmax(np.log(np.maximum(proba, PROBABILITY_FLOOR)) / self.temperature, axis=1)
+        logs = np.log(np.maximum(proba, PROBABILITY_FLOOR))
+        logs -= logs.max(axis=1, keepdims=True)  # so that the largest is 0 at any temperature
+        with np.errstate(over="ignore"):
+            return softmax(logs / self.temperature, axis=1)
 
 
 class TopKDefense(ProbabilityDefense):

@@ -21,6 +21,7 @@ from .._core.sklearn import (
     InvalidParameterError,
     StrOptions,
     at_least,
+    refuse_frozen_models,
 )
 from .._core.types import ArrayLike, Seed
 from .._core.validation import call_given
@@ -467,6 +468,7 @@ class SoftRegressionDefense(RegressorMixin, DefendedEstimator):
             Fitted estimator.
         """
         check_numbers_of_models(self)
+        refuse_frozen_models(self.estimator, "The estimator of SoftRegressionDefense")
         data = _read_targets(X, y)
         weights = route_weights(self, sample_weight, fit_params)
         if weights is not None and name_parameter(self.estimator) is None:

@@ -12,16 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.containers import as_rows, is_frame
 from .._core.copies import copy_unfitted
 from .._core.error_hints import with_advice
-from .._core.query import draw_samples, predict_flat
+from .._core.query import draw_samples, predict_flat, unwrap
 from .._core.randomness import check_random_state
 from .._core.routing import route_params
-from .._core.sklearn import (
-    HasMethods,
-    StrOptions,
-    at_least,
-)
+from .._core.sklearn import HasMethods, StrOptions, at_least, refuse_frozen_models
 from .._core.types import ArrayLike, Seed
-from ._meta import AnswersProba, check_takes_targets, fit_on_targets, inner_has, require_proba
+from ._meta import (
+    AnswersProba,
+    check_takes_targets,
+    fit_on_targets,
+    inner_has,
+    require_proba,
+)
 
 
 class TaughtClassifier(AnswersProba):
@@ -113,7 +115,8 @@ class StudentDefense(TaughtClassifier):
         cloned and fitted on the training rows in each fit. The generator has to protect the
         training rows itself, as :class:`~skmia.synthetic.DPWassersteinGAN` does.
     student : classifier, default=None
-        Student. If None, a clone of ``estimator``.
+        Student, unfitted. If None, a clone of ``estimator``, of a fitted one without what it has
+        learned.
     labels : {"hard", "soft"}, default="hard"
         Whether the student learns the predicted labels of the teacher or its probabilities, which
         reveal more about the training rows. For ``"soft"``, the ``fit`` of the student has to take
@@ -201,7 +204,7 @@ class StudentDefense(TaughtClassifier):
         self : object
             Fitted estimator.
         """
-        student = copy_unfitted(self.estimator if self.student is None else self.student)
+        student = self._make_student()
         if self.labels == "soft":
             self._check_soft(student)
         routed = route_params(self, "fit", fit_params)
@@ -223,6 +226,12 @@ class StudentDefense(TaughtClassifier):
             ) from error
         self.estimator_, self.classes_ = student, teacher.classes_
         return self
+
+    def _make_student(self):
+        # A copy of what is frozen is the teacher itself, with all that it holds of its rows.
+        student = copy_unfitted(unwrap(self.estimator) if self.student is None else self.student)
+        refuse_frozen_models(student, "The student of StudentDefense")
+        return student
 
     def _teach(self, student, teacher, public, labels):
         if self.labels == "soft":

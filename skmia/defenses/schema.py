@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -277,8 +278,10 @@ class DeclaredSchema:
         if self.classes is None:
             raise ValueError("The schema has no classes; give all possible labels as classes.")
         labels = pd.Index(list(self.classes)).to_numpy()
+        if all(isinstance(label, str) for label in labels):
+            labels = np.array(labels.tolist())
         try:
-            return np.unique(np.array(labels.tolist()) if labels.dtype == object else labels)
+            return np.unique(labels)
         except TypeError:
             return labels
 
@@ -349,12 +352,14 @@ def name_features(estimator, schema):
 
 def _check_values(values, name):
     """Return values as a tuple, each once, also as they are read."""
-    is_listed = np.iterable(values) and not isinstance(values, str | bytes | Mapping | set)
+    # Sets have another order in another process.
+    unlisted = str | bytes | Mapping | set | frozenset
+    is_listed = np.iterable(values) and not isinstance(values, unlisted)
     listed = [None if _is_gap(value) else value for value in values] if is_listed else []
     if not listed:
         raise ValueError(f"{name} must be a list of values; got {show(values)}.")
     seen: dict[Any, Any] = {}
-    for value in (item.item() if isinstance(item, np.generic) else item for item in listed):
+    for value in map(_as_plain, listed):
         key = _read_cell(value)
         if key is _FOREIGN:
             raise ValueError(
@@ -421,8 +426,19 @@ def _parse_cells(column):
 
 
 def _is_gap(cell):
-    is_number = isinstance(cell, Real)
-    return cell is None or cell is pd.NA or cell is pd.NaT or (is_number and cell != cell)
+    is_equal_to_itself = not isinstance(cell, Real | np.datetime64) or cell == cell
+    return cell is None or cell is pd.NA or cell is pd.NaT or not is_equal_to_itself
+
+
+def _as_plain(value):
+    """Return a scalar of numpy as one of Python, and its dates as dates: item() makes numbers."""
+    if isinstance(value, np.datetime64):
+        plain = value.item()
+        with suppress(ValueError):  # a year that neither can write
+            return plain if isinstance(plain, datetime.date) else pd.Timestamp(value)
+        return value
+    is_plain = not isinstance(value, np.generic) or isinstance(value, np.timedelta64)
+    return value if is_plain else value.item()
 
 
 def _read_cell(cell):
@@ -435,8 +451,9 @@ def _read_cell(cell):
     if isinstance(cell, str):
         return _parse_text_cell(cell.strip())
     if isinstance(cell, datetime.date | np.datetime64):
-        return str(cell).replace("T", " ").removesuffix(" 00:00:00")
-    if not isinstance(cell, Real | Decimal | np.bool_):
+        return str(_as_plain(cell)).replace("T", " ").removesuffix(" 00:00:00")
+    is_number = isinstance(cell, Real | Decimal | np.bool_)
+    if not is_number or isinstance(cell, np.timedelta64):  # which numpy takes for a whole number
         return _FOREIGN
     try:
         number = float(cell)

@@ -22,12 +22,14 @@ from .._core.error_hints import with_advice
 from .._core.groups import sorted_values
 from .._core.matrix import check_class_column, check_feature_matrix, validate_matrix
 from .._core.numbers import show, to_array
+from .._core.query import unwrap
 from .._core.randomness import isolated_randomness, seed_estimator
 from .._core.records import Records, has_column
 from .._core.sklearn import HasMethods, Interval, StrOptions
 from .._core.targets import shape_targets
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
+from .._training.frozen import name_shared_parts
 from .._training.recalled import set_recalled
 from ..exceptions import PrivacyWarning
 from ..signals import threshold_signal_of
@@ -124,12 +126,22 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
         check_classification_targets(y)
         if len(self.classes_) < 2:
             raise ValueError("y must hold two classes or more; got 1 class.")
+        shared = [] if self.estimator is None else name_shared_parts(unwrap(self.estimator))
+        if shared:
+            warnings.warn(
+                f"Fitted parts of the estimator ({', '.join(shared)}) are the same in all "
+                "trainings, so that the bound says nothing about the records that they were "
+                "fitted on. Remove their FrozenEstimator to train them as well.",
+                PrivacyWarning,
+                stacklevel=level_of_user(),
+            )
         return X, y
 
     def _make_estimator(self):
         if self.estimator is None:
             return LogisticRegression(max_iter=1000)
-        return set_recalled(clone_to_train(self.estimator), self.estimator)
+        estimator = unwrap(self.estimator)  # a frozen one would learn nothing of a canary
+        return set_recalled(clone_to_train(estimator), estimator)
 
     def _own_delta(self):
         """Return the delta of the bound as far as the audit alone decides."""
@@ -225,7 +237,7 @@ class EpsilonAuditBase(TransactionMixin, CopiesParameters, BaseEstimator, ABC):
         """Return the canaries of a kind, checked if a user's function made them."""
         make, settings = (make_canaries, {"kind": kind}) if isinstance(kind, str) else (kind, {})
         if kind == "exposed" and hasattr(self.estimator, "predict_proba"):
-            settings["estimator"] = self.estimator
+            settings["estimator"] = unwrap(self.estimator)
         try:
             made = make(X, y, n_canaries, random_state=random_state, **settings)
         except TypeError as error:

@@ -268,7 +268,8 @@ class EpsilonAudit(EpsilonAuditBase):
     Parameters
     ----------
     estimator : classifier, default=None
-        Classifier that is audited, including its randomness. If None, a logistic regression is
+        Classifier that is audited, including its randomness; a fitted one in a
+        :class:`~sklearn.frozen.FrozenEstimator` is trained again. If None, a logistic regression is
         used, which is deterministic, so every canary that affects it is found.
     canary : {"clip_bkd", "exposed", "natural", "random_label"}, int or callable, default="clip_bkd"
         The canary: a kind of ``make_canaries``; the index of a row of X; or a function with the

@@ -28,7 +28,8 @@ class LabelAudit(OneRunBase):
     Parameters
     ----------
     estimator : classifier, default=None
-        Classifier that is audited. If None, a logistic regression is used.
+        Classifier that is audited; a fitted one in a :class:`~sklearn.frozen.FrozenEstimator` is
+        trained again. If None, a logistic regression is used.
     alternatives : {"own", "wrong"}, default="own"
         The two labels of a canary:
 

@@ -204,7 +204,8 @@ class OneRunAudit(OneRunBase):
     Parameters
     ----------
     estimator : classifier, default=None
-        Classifier that is audited. If None, a logistic regression is used.
+        Classifier that is audited; a fitted one in a :class:`~sklearn.frozen.FrozenEstimator` is
+        trained again. If None, a logistic regression is used.
     canaries : {"clip_bkd", "exposed", "natural", "random_label"} or callable, \
 default="random_label"
         A kind of ``make_canaries``, or a function with the same arguments, X, y, the number of

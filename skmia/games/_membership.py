@@ -175,11 +175,12 @@ def _play(game, rounds, k, victim, attack):
     train, test, reference = (rounds.find(k, side) for side in _SIDES)
     rows = np.concatenate([train, test])
     asked, inside = game.records[rows], np.arange(len(rows)) < len(train)
+    reference = game.records[reference].detached()  # no pool may be trained on other records
+    labels = np.concatenate([asked.y, reference.y])
     start, seeds = perf_counter(), rounds.attack_seeds[k]
     with isolated_randomness(seeds):
         # Clones of an attack that is not of this package keep the victim only if it is frozen.
-        set_victim(attack, FrozenEstimator(align_victim(victim, attack, asked.y)))
-        reference = game.records[reference].detached()  # no pool may be trained on other records
+        set_victim(attack, FrozenEstimator(align_victim(victim, attack, labels)))
         guesses, judged = _judge_round(attack, reference, asked, inside, seeds)
     attack_time = perf_counter() - start
     group = game.group[rows]

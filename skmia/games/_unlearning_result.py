@@ -296,7 +296,8 @@ class UnlearningResult(SummaryMixin):
         Mean accuracy of the targets on records that they have never seen, or coefficient of
         determination of regressors, in each state.
     seconds : Series
-        Mean seconds of a training, of the unlearning and of retraining.
+        Mean seconds of a training (``train``), of the unlearning (``unlearn``, unless nothing is
+        forgotten) and of retraining (``retrain``, unless that is the unlearning).
     n_estimators, n_targets : int
         Numbers of shadow models and target models.
     n_forgotten, n_members : int

@@ -144,7 +144,9 @@ def _list_subsets(records, group):
     for value in pd.unique(values[~missing]):
         subsets[value] = np.zeros(len(values), dtype=bool)
         subsets[value][~missing] = (known == value).to_numpy(dtype=bool)
-    return {**subsets, MISSING: missing} if missing.any() else subsets
+    if missing.any():  # with those whose value is this text, as in a report
+        subsets[MISSING] = missing | subsets.get(MISSING, missing)
+    return subsets
 
 
 def power_curve(

@@ -15,7 +15,7 @@ from .._core.hashing import hash_records
 from .._core.records import as_labels
 from .._core.routing import make_router, route_params
 from .._core.sample_weights import find_given_weights
-from .._core.sklearn import HasMethods
+from .._core.sklearn import HasMethods, refuse_frozen_models
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, Rows
 
@@ -150,6 +150,7 @@ class RememberTraining(TransactionMixin, CopiesParameters, MetaEstimatorMixin, B
 
 def _list_trained_rows(model, method, X, y, fit_params):
     """Return the fingerprints of the rows that a method of the model trains on, sorted."""
+    refuse_frozen_models(model, "The estimator of RememberTraining")
     try:
         rows = as_rows(X)
         labels = None if y is None or issparse(y) else as_labels(y, rows.shape[0])

@@ -33,6 +33,7 @@ from ._case import SIDES, choose_records, is_light, list_shares, make_plan, open
 from ._choice import rank_attacks_on_models
 from ._examine import examine, withhold
 from ._file import attack_file, examine_audited_file, list_unread_files
+from ._left_out import digest_audited
 from ._pace import tell_pace
 from ._report import AuditReport
 from ._run import make_empty_run, repeat_attack, run_attacks
@@ -431,6 +432,7 @@ def audit(
         if case.left_out is not None:
             positions = case.left_out.kept
             names = None if names is None else names[positions]
+            records = records[positions]
         return AuditReport(
             findings=findings,
             file=examine_audited_file(case, of_file, findings),
@@ -443,6 +445,7 @@ def audit(
             positions=positions,
             people=case.people,
             attacks="default" if case.are_default else case.attacks,
+            _digest=digest_audited(records),
             **describe_circumstances(case, run, clock, n_before),
         )
 

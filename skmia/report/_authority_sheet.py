@@ -9,11 +9,14 @@ its predecessor are added: singling out, linkability and inference.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from scipy.stats import hypergeom
+
 from .. import disclosure
 from .._core.decisions import EVIDENCE_FIELDS
 from .._core.levels import CONCLUSIVE, LEAK
 from .._core.numbers import show
 from .._core.pages import render_page
+from .._core.pvalues import is_significant
 from .._core.saving import write_text
 from .._core.types import PathLike
 from ..disclosure import check_provenance, name_subject, write_day
@@ -341,10 +344,24 @@ def _tell_stored_rows(document):
         )
     share, others = hits["members"], hits["nonmembers"]
     overall = f"{_percent(share)} of the training rows found in it" if share else "no row found"
-    # Rows of few values are found by chance as well.
     overall += f", and {_percent(others)} of the others" if share and others else ""
     spoke = "yes: of a row that is there"
-    return EvidenceLine(*line, MEASURED, ran, spoke, overall, "", is_leak=share > others)
+    return EvidenceLine(*line, MEASURED, ran, spoke, overall, "", _are_stored(document, hits))
+
+
+def _are_stored(document, hits):
+    """Return whether more members than others are found, where others are found by chance.
+
+    As rows of few values are. If the same rows were found with other members, so many of them would
+    be members with a probability of at most 1 minus the level of the intervals.
+    """
+    sides = ("members", "nonmembers")
+    sizes = [document["data"][f"n_{side}"] for side in sides]
+    found = [round(hits[side] * size) for side, size in zip(sides, sizes, strict=True)]
+    if not found[1]:
+        return found[0] > 0
+    pvalue = hypergeom.sf(found[0] - 1, sum(sizes), sizes[0], sum(found))
+    return is_significant(float(pvalue), 1 - document["settings"]["confidence_level"])
 
 
 COPIES = "rare copies"

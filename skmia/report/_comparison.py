@@ -18,12 +18,11 @@ from ._evidence import (
     FILE,
     SERVICE,
     ReleaseRoute,
-    choose_rate,
     is_told,
     list_leaks,
     measure_audit_level,
 )
-from ._measure import INTERVAL, OK, OVERALL
+from ._measure import INTERVAL, OK, OVERALL, choose_usual
 
 # Scope of the numbers about people, who count once for all their records.
 PEOPLE = "people with all their records"
@@ -284,8 +283,8 @@ class _SharedNumbers(NamedTuple):
 def _pair_numbers(way, first, second):
     """Yield the AUC of each part of the records, and the TPR at the rate that both measured."""
     routes = first, second
-    rates = set.intersection(*map(_list_rates, routes))
-    rate = choose_rate([first._replace(rows=[r for r in first.rows if r["max_fpr"] in rates])])
+    # By the rates alone: one chosen by the numbers of an audit would be high in it by chance.
+    rate = choose_usual(set.intersection(*map(_list_rates, routes)))
     parts = dict.fromkeys((row["scope"], row["group"]) for row in first.rows)
     groups = [{(g["scope"], g["group"]): g for g in route.level.groups} for route in routes]
     metrics = [("auc", None)] + ([] if rate is None else [("tpr", rate)])

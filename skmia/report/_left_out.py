@@ -1,5 +1,6 @@
 """Records that an audit leaves out: of classes that the model does not know, and of weight 0."""
 
+from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
@@ -66,3 +67,18 @@ def take_audited(report, records):
     if not n_left_out or len(records) != len(report.membership) + n_left_out:
         return records
     return records[report.positions]
+
+
+def digest_audited(records):
+    """Return a digest of the rows and labels of an audit, in their order."""
+    return sha256(np.ascontiguousarray(records.fingerprint).tobytes()).hexdigest()
+
+
+def refuse_other_records(report, records):
+    """Refuse records of which a report is not, or in another order than it has them."""
+    known = getattr(report, "_digest", None)
+    if known is not None and digest_audited(records) != known:
+        raise ValueError(
+            "records must be those of the audit, in their order, with the same rows and labels; "
+            "got others."
+        )

@@ -52,7 +52,7 @@ from ._case import LARGEST_OUTPUTS, check_pool_settings, open_case, replace_idle
 from ._checks_of_release import list_warnings
 from ._evidence import is_stopped, list_told, why_unlisted
 from ._file import attack_file, examine_audited_file
-from ._left_out import take_audited
+from ._left_out import refuse_other_records, take_audited
 from ._measure import OK, OVERALL, list_rows
 from ._report import AuditReport
 from ._surrogate import describe_stand_in, why_no_reference, why_not_undecided
@@ -205,7 +205,8 @@ def recommend_release(
     Raises
     ------
     ValueError
-        If the policy has no limits for the way of release, or the records are not of the audit.
+        If the policy has no limits for the way of release, or the records are not those of the
+        audit, in their order.
 
     See Also
     --------
@@ -356,11 +357,12 @@ def check_request(report, model, records, policy, release, decimals):
     if records is None:
         raise ValueError("records must be the records of the audit; got None.")
     check_records(records, targets=True)
-    n_records = len(take_audited(report, records))
-    if n_records != len(report.membership):
+    audited = take_audited(report, records)
+    if len(audited) != len(report.membership):
         raise ValueError(
-            f"records must be the {len(report.membership)} of the audit; got {n_records}."
+            f"records must be the {len(report.membership)} of the audit; got {len(audited)}."
         )
+    refuse_other_records(report, audited)
     if model is not None:
         check_predictor(model)
     elif "outputs" not in records.fields:
@@ -547,8 +549,8 @@ def measure_conditions(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not what it must be, before anything is trained, or there are more or
-        fewer records than in the audit.
+        If an argument is not what it must be, before anything is trained, or if the records are
+        not those of the audit, in their order.
 
     See Also
     --------

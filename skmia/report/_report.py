@@ -451,6 +451,7 @@ class AuditReport:
     recommendation: "Recommendation | None" = None
     reference: dict | None = None
     attacks: Any = "default"
+    _digest: str | None = None  # of the records, by which others are refused
 
     @property
     def results(self) -> pd.DataFrame:
@@ -678,8 +679,9 @@ class AuditReport:
         """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
 
         The numbers are written first; a note in them says why the figure or the page could not be
-        made, for example without jinja2. Only the user can read the files (mode 600), because they
-        name the most exposed records; ``chmod`` shares them.
+        made, for example without jinja2. What an earlier audit has left under the name of a file
+        that is not made, also its decision sheet, is removed. Only the user can read the files
+        (mode 600), because they name the most exposed records; ``chmod`` shares them.
 
         Parameters
         ----------
@@ -693,6 +695,11 @@ class AuditReport:
         -------
         paths : list of Path
             The files that were written.
+
+        Raises
+        ------
+        FileExistsError
+            If a decision is recorded in the folder, under the same name.
 
         Warns
         -----

@@ -189,7 +189,7 @@ def _check_column_values(values, column):
     if isinstance(values, str):
         if values == "number":
             return None
-    elif np.iterable(values) and not isinstance(values, Mapping | set):
+    elif np.iterable(values) and not isinstance(values, Mapping | set | frozenset):
         index = pd.Index(list(values))
         if len(index) and index.is_unique:
             return index

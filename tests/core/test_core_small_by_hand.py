@@ -917,3 +917,32 @@ def test_files_of_a_report_are_written_one_by_one(tmp_path):
             tmp_path / "report.json",
             tmp_path / "report.html",
         ]
+
+
+def test_nothing_of_an_earlier_report_stays_beside_another_one(tmp_path):
+    def write(document, path):
+        path.write_text('<a href="report.html">full report</a>')
+
+    def fail(document, path):
+        raise ImportError("needs x.")
+
+    def save(recommendation=None, page="", **others):
+        document = {"notes": [], "recommendation": recommendation}
+        others = {f"{name}.html": make for name, make in others.items()}
+        return saving.save_documents(document, tmp_path / page, "audit.json", others)
+
+    save(report=write, decision=write)
+    save(page="other.html", report=write)  # of which the sheet is not
+    assert (tmp_path / "decision.html").exists()
+    save(report=fail)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "audit.json",
+        "other.html",
+        "other.json",
+    ]
+    save({"decision": {"decision": ""}}, report=write, decision=write)
+    save({"decision": {"decision": "release"}}, report=write, decision=write)
+    with pytest.raises(FileExistsError, match="has the decision 'release' recorded; save into"):
+        save(report=write)
+    assert (tmp_path / "decision.html").exists()
+    save(page="other.html", report=write)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
@@ -117,6 +118,13 @@ def test_canaries_are_measured_alone():
     assert frame["train_accuracy"] == 1.0
     everyone = evaluate_defense({"tree": tree}, changed, **SETTINGS).to_frame().loc["tree"]
     assert frame["auc"] > everyone["auc"]
+
+
+def test_a_frozen_candidate_without_probabilities_is_trained_as_well():
+    frozen = FrozenEstimator(clone(TREE).fit(RECORDS.X, RECORDS.y))
+    candidates = {"new": LabelOnlyDefense(TREE), "frozen": LabelOnlyDefense(frozen)}
+    found = evaluate_defense(candidates, RECORDS[:100], **SETTINGS).targets
+    pd.testing.assert_frame_equal(found.loc["new"], found.loc["frozen"])
 
 
 @pytest.mark.parametrize("candidate", [TREE, LabelOnlyDefense(TREE)], ids=["scores", "labels"])

@@ -73,6 +73,13 @@ def test_rounding_rounds():
     np.testing.assert_allclose(answer(RoundingDefense, decimals=0).sum(axis=1), 1)
 
 
+def test_the_ends_of_the_parameters_have_their_limits():
+    proba = [[0.25, 0.75], [0.5, 0.5]]
+    assert RoundingDefense(MODEL, decimals=400).change_proba(proba).tolist() == proba
+    frozen = TemperatureDefense(MODEL, temperature=1e-320).change_proba(proba)
+    assert frozen.tolist() == [[0, 1], [0.5, 0.5]]
+
+
 def test_temperature_divides_logarithms():
     kept = answer(TemperatureDefense, temperature=4.0)
     both = (PROBA > 0) & (PROBA[:, :1] > 0)  # beside the first class, where neither is zero

@@ -198,7 +198,11 @@ def test_inputs_of_a_net():
     (lambda: ValuesColumn([None, np.nan]), "are read as the same"),
     (lambda: ValuesColumn("ab"), "must be a list of values; got 'ab'"),
     (lambda: ValuesColumn([]), "must be a list of values"),
+    # Whose order would be another one in another process.
+    (lambda: ValuesColumn({"a"}), "must be a list of values; got {'a'}"),
+    (lambda: ValuesColumn(frozenset("a")), "must be a list of values; got frozenset"),
     (lambda: ValuesColumn([[1]]), "numbers, texts, truth values, dates or None"),
+    (lambda: ValuesColumn(np.array([1], dtype="m8[ns]")), "numbers, texts, truth values, dates"),
     (lambda: NumberColumn(3, 2), "The range must not be empty; got 3 to 2"),
     (lambda: NumberColumn(0.2, 0.8, whole=True), "must hold a whole number"),
     (lambda: NumberColumn(0, np.inf), "upper must be"),
@@ -360,6 +364,23 @@ def test_a_schema_takes_the_place_of_other_declarations():
 def test_it_is_copied_and_compared():
     assert clone(LaplaceMechanism(schema=SCHEMA)).schema == SCHEMA
     assert pickle.loads(pickle.dumps(SCHEMA)) == SCHEMA != NUMBERS
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s", "D"])
+def test_dates_of_numpy_are_dates_in_each_unit(unit):
+    days = np.array(["2020-02-29", "2020-03-01"], dtype=f"M8[{unit}]")
+    for values in (days, ["2020-02-29", datetime.date(2020, 3, 1)]):
+        schema = DeclaredSchema({"day": ValuesColumn(values)}, classes=values)
+        cells = [*days[::-1], "2020-03-01", pd.Timestamp("2020-02-29"), np.datetime64("NaT", unit)]
+        coded, fits = schema.read_table(pd.DataFrame({"day": pd.Series(cells, dtype=object)}))
+        assert coded[:, 0].tolist() == [1, 0, 1, 0, 0] and fits.tolist() == 4 * [True] + [False]
+        assert schema.read_labels(days, schema.classes).tolist() == [0, 1]
+    assert ValuesColumn([*days, None])._read(pd.Series(cells, dtype=object))[0][-1] == 2
+
+
+def test_labels_of_two_types_keep_their_types():
+    schema = DeclaredSchema({"age": NumberColumn(0, 1)}, classes=["other", 1])
+    assert schema.find_classes().tolist() == ["other", 1]
 
 
 def test_values_need_not_be_texts():

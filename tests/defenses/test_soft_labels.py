@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -291,6 +293,11 @@ def test_a_class_without_any_share_has_probability_0():
         ({"n_left_out": 10}, "n_left_out must be below n_estimators=10"),
         ({"spread": "classes"}, "'spread' parameter"),
         ({"estimator": LinearSVC()}, "needs predict_proba .* LinearSVC does not have"),
+        # Sub-models that are all the same fitted one would leave no row out.
+        (
+            {"estimator": CalibratedClassifierCV(FrozenEstimator(GaussianNB()))},
+            "is trained from the beginning; a FrozenEstimator in it keeps what it has learned",
+        ),
         ({"alpha": lambda X, y: [1.0]}, r"alpha\(X, y\) must return 300 numbers of 0 or more"),
         ({"alpha": lambda X, y: -np.ones(len(y))}, r"alpha\(X, y\) must return 300"),
     ],

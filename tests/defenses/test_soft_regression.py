@@ -106,6 +106,8 @@ def test_mistakes_are_one_sentence():
         SoftRegressionDefense(TREE).predict(X)
     with pytest.raises(ValueError, match="n_left_out must be below n_estimators=4"):
         SoftRegressionDefense(TREE, n_estimators=4, n_left_out=4).fit(X, Y)
+    with pytest.raises(ValueError, match="is trained from the beginning; a FrozenEstimator in it"):
+        SoftRegressionDefense(FrozenEstimator(TREE.fit(X, Y))).fit(X, Y)
     with pytest.raises(ValueError, match="n_samples = 3, all equal"):
         SoftRegressionDefense(TREE).fit(np.ones((3, 1)), np.ones(3))
     with pytest.raises(ValueError, match="must be a regressor that predicts one number"):

@@ -11,6 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity, KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -98,6 +100,13 @@ def test_a_class_that_no_row_of_the_student_has_is_never_predicted():
     ),
     (lambda: StudentDefense(TREE, PUBLIC[:, :2]).fit(X, Y), "expecting 4 features"),
     (lambda: StudentDefense(TREE, None).fit(X, Y), "'public' parameter of StudentDefense"),
+    *(
+        (lambda student=student: student.fit(X, Y), "student of StudentDefense is trained from the")
+        for student in (
+            StudentDefense(TREE, PUBLIC, student=FrozenEstimator(TREE)),
+            StudentDefense(make_pipeline(StandardScaler(), FrozenEstimator(TREE)), PUBLIC),
+        )
+    ),
 )
 def test_what_cannot_be_taught_is_said(call, words, error):
     check_refusal(call, words, error)
@@ -108,6 +117,11 @@ def test_a_fitted_teacher_stays_and_a_search_tunes_students():
     defense = StudentDefense(teacher, PUBLIC, student=DecisionTreeClassifier(random_state=0))
     defense.fit(PUBLIC, 1 - TREE.predict(PUBLIC))
     np.testing.assert_array_equal(defense.predict(PUBLIC), TREE.predict(PUBLIC))
+    # Without another student it is a tree like the teacher, and not the teacher, who is private.
+    defense.set_params(student=None).fit(X, Y)
+    assert isinstance(defense.estimator_, DecisionTreeClassifier)
+    assert defense.estimator_.tree_.n_node_samples[0] == len(PUBLIC)
+    defense.set_params(student=DecisionTreeClassifier(random_state=0))
     search = GridSearchCV(defense, {"student__max_depth": [1, 3]}, cv=2).fit(X, Y)
     assert search.best_score_ > 0.5
     margins = StudentDefense(TREE, PUBLIC, student=LinearSVC())

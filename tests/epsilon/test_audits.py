@@ -14,9 +14,11 @@ from refusals import check_refusal, parametrize_refusals
 from scipy.spatial.distance import cdist
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import BaggingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -266,6 +268,22 @@ def test_the_seed_decides(audit):
     again = clone(audit).set_params(random_state=0).fit(X, y)
     np.testing.assert_array_equal(first.scores_, again.scores_)
     assert pickle.loads(pickle.dumps(first)).result_ == first.result_ == again.result_
+
+
+@pytest.mark.parametrize(
+    "audit", [OneRunAudit(TREE), LabelAudit(TREE), EpsilonAudit(TREE, n_trials=6)]
+)
+def test_a_frozen_classifier_is_trained(audit):
+    first = clone(audit).set_params(random_state=0).fit(X, y)
+    audit.set_params(estimator=FrozenEstimator(clone(TREE).fit(X, y)), random_state=0)
+    np.testing.assert_array_equal(first.scores_, audit.fit(X, y).scores_)
+
+
+def test_parts_that_are_not_trained_are_told():
+    tree = FrozenEstimator(clone(TREE).fit(X, y))
+    audit = OneRunAudit(CalibratedClassifierCV(tree), n_canaries=20)
+    with pytest.warns(PrivacyWarning, match=r"Fitted parts .* \(estimator\) are the same in all"):
+        audit.fit(X, y)
 
 
 # Errors

@@ -567,6 +567,11 @@ def test_a_class_that_a_training_side_lacks_has_probability_0():
     assert ((rare != 1).all(axis=1) & (rare == 0).any(axis=1)).any()
     gaps = game["train_score"] - game["test_score"]
     np.testing.assert_allclose(game["vulnerability"], gaps)
+    # Also if a reference record alone has it.
+    alone = (game["membership"] == -1).any(axis=0).argmax()
+    y = np.where(np.arange(60) == alone, 8, records.y)
+    game = membership_game(tree, RIGHT, Records(records.X, y), **settings)
+    assert (game["membership"][:, alone] == -1).any()
     pool = ShadowPool(tree, 4, store="models")  # of reference records, which may lack it as well
     rmia = membership_game(tree, RMIA(shadows=pool, online=False), records, **settings)
     np.testing.assert_array_equal(rmia["membership"], game["membership"])

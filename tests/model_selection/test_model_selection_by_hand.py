@@ -168,6 +168,11 @@ ANSWERS = {
             lambda: list_subsets(["s", None, "n", "s", None]),
             {"s": [0, 3], "n": [2], "(missing)": [1, 4]},
         ),
+        # A value that is the word for no value joins the records that have none.
+        (
+            lambda: list_subsets(["(missing)", None, "n", "n", "n"]),
+            {"(missing)": [0, 1], "n": [2, 3, 4]},
+        ),
         # Members 3 and 1, others 2, 0 and 0, and one that is not judged: 5 of 6 pairs are in order,
         # and at the threshold 2 there are 1 of 2 members and 1 of 3 others.
         (

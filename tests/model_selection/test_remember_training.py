@@ -90,6 +90,9 @@ def test_rows_that_cannot_be_remembered_are_refused_though_the_model_takes_them(
     with pytest.raises(ValueError, match="X has 2 records and y has 1 labels"):
         model.fit([[1], [2]], [0])
     assert not hasattr(model, "training_rows_")
+    frozen = RememberTraining(FrozenEstimator(clone(TREE).fit(X, Y)))  # of other rows
+    with pytest.raises(ValueError, match="is trained from the beginning; a FrozenEstimator in it"):
+        frozen.fit(X[:9], Y[:9])
 
 
 def test_rows_are_those_of_the_last_fit_and_of_each_partial_fit():

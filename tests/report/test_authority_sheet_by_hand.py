@@ -15,7 +15,8 @@ def document(evidence="none", **changed):
     usual = {"schema": "skmia.audit", "evidence": evidence, "results": [row(), row("b")]}
     usual |= {"data": {"n_members": 1200, "n_nonmembers": 30, "n_records": 1230}, "file": None}
     usual |= {"verdict": "First. Second.", "exposed": [], "task": "regression", "reference": None}
-    usual |= {"recommendation": None, "settings": {"n_shadows": 8}, "person_level": None}
+    usual |= {"recommendation": None, "person_level": None}
+    usual |= {"settings": {"n_shadows": 8, "confidence_level": 0.95}}
     usual |= {"checks": []}
     return usual | changed
 
@@ -215,7 +216,11 @@ ROWS = [
     ),
     (
         lambda: stored(0.25, others=0.125)[2:],
-        ("25% of the training rows found in it, and 12.5% of the others", True),
+        ("25% of the training rows found in it, and 12.5% of the others", False),  # 4 of 30
+    ),
+    (
+        lambda: stored(0.5, others=0.125)[2:],
+        ("50% of the training rows found in it, and 12.5% of the others", True),
     ),
     (lambda: stored(0.0, others=0.125)[2:], ("no row found", False)),
     # Copies that are too few to be a leak are told nevertheless.

@@ -497,6 +497,11 @@ def pair(*routes):
     ]
 
 
+RATES = result(), tpr(low=0.0), tpr(max_fpr=0.1)
+# A level that follows from the members who are recognized at a rate of 10%.
+TENTH = Level("clear", numbers={"ratio": {"low": 5.0, "estimate": 6.0, "max_fpr": 0.1}})
+
+
 def people(attack="a", auc=0.75):
     return {"person_level": {"attack": attack, "auc": auc, "low": 0.5, "high": 0.875}}
 
@@ -676,6 +681,17 @@ PARTS = [
             ("overall", "auc", None, (IN, IN), None, 1),
             ("overall", "tpr", 0.1, (IN, {"a": (0.71, 0.7, 0.8)}), None, 1),
         ],
+    ),
+    # It is the same one whichever audit comes first, and not the one that the first audit tells.
+    *(
+        (
+            lambda turned=turned: [
+                rate
+                for _, _, rate, *_ in pair(*[side(*RATES, level=TENTH), side(*RATES)][::turned])
+            ],
+            [None, 0.01],
+        )
+        for turned in (1, -1)
     ),
     (
         lambda: pair(side(result(), result("b"), tpr()), side(result(), result("b"))),

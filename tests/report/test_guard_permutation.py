@@ -95,6 +95,7 @@ def test_a_shift_is_found_with_the_smallest_pvalue():
     assert result.pvalue == 1 / 1000
     assert (result.n_permutations, result.n_units) == (999, 500)
     assert result.frame["pvalue_below"].item() == 1
+    assert result.frame["pvalue_least"].item() == 1 / 1000  # which no number has less of
 
 
 def test_scores_of_the_wrong_sign_are_flagged_and_not_turned():

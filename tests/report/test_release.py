@@ -1,10 +1,12 @@
 """What a policy recommends after an audit."""
 
 import json
+import pickle
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import ndtri
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -13,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.attacks import AnalyticLiRA, LiRA
 from skmia.disclosure import load_policy, render_sheet, structural_checks
-from skmia.report import list_measurements, recommend_release
+from skmia.report import list_measurements, measure_conditions, recommend_release
 from skmia.report._document import check_document
 from skmia.report._page import render_audit
 from skmia.report._release import _bound, _bound_largest, measure_gap
@@ -252,6 +254,15 @@ def test_other_records_are_refused(leaky):
     model, report = leaky
     with pytest.raises(ValueError, match="must be the 400 of the audit; got 10"):
         recommend_release(report, model, RECORDS[:10])
+    # The same ones in another order would have the gap of sides that are mixed, which is none.
+    for ask in (recommend_release, measure_conditions):
+        for others in (RECORDS[::-1], Records(X, 1 - RECORDS.y)):
+            with pytest.raises(ValueError, match="must be those of the audit, in their order"):
+                ask(report, model, others)
+    same = Records(pd.DataFrame(X), RECORDS.y.tolist())
+    assert recommend_release(pickle.loads(pickle.dumps(report)), model, same) == recommend_release(
+        report, model, RECORDS
+    )
     with pytest.raises(ValueError, match="release"):
         recommend(leaky, release="table")
 

@@ -1007,6 +1007,7 @@ ANSWERS = {
         (lambda: read_named({"a": ["x", "x"]}), "columns['a'] must be 'number' or the val"),
         (lambda: read_named({"a": []}), "columns['a'] must be 'number' or the val"),
         (lambda: read_named({"a": {"x", "y"}}), "columns['a'] must be 'number' or the val"),
+        (lambda: read_named({"a": frozenset("xy")}), "columns['a'] must be 'number' or the val"),
         (lambda: read_named({"a": 5}), "columns['a'] must be 'number' or the val"),
         (
             lambda: infer_categories(a=[1.0, 2.0], b=["y", "x"], c=[True, False]),

@@ -510,7 +510,8 @@ def _compare_permutations(measured, parts):
     adjusted, least, below = np.transpose(firsts)
     columns = dict(zip(_NULL, np.concatenate(described, axis=1), strict=True))
     columns["pvalue_adjusted"] = _count_reached(best, adjusted)
-    columns["pvalue_least"] = _count_reached(best, least)
+    # The truth itself would reach it, as it does in each other p-value.
+    columns["pvalue_least"] = np.maximum(_count_reached(best, least), 1 / n_labelings)
     columns["pvalue_below"] = np.where(is_auc, _count_reached(worst, below), np.nan)
     # Sort by part of the records; within a part, the AUCs of all attacks precede their TPRs.
     places = {name: place for place, name in enumerate(dict.fromkeys(part[1:3] for part in parts))}

@@ -535,7 +535,8 @@ class TableReport:
     def save(self, directory: PathLike) -> list[Path]:
         """Write ``table.json`` and ``report.html``, each of them atomically.
 
-        Only the user can read the files (mode 600).
+        Only the user can read the files (mode 600). What an earlier audit has left under the name
+        of a file that is not made, also its decision sheet, is removed.
 
         Parameters
         ----------
@@ -547,6 +548,11 @@ class TableReport:
         -------
         paths : list of Path
             The files that were written.
+
+        Raises
+        ------
+        FileExistsError
+            If a decision is recorded in the folder, under the same name.
 
         Warns
         -----
