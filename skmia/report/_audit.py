@@ -445,7 +445,7 @@ def audit(
             positions=positions,
             people=case.people,
             attacks="default" if case.are_default else case.attacks,
-            _digest=digest_audited(records),
+            records_digest=digest_audited(records),
             **describe_circumstances(case, run, clock, n_before),
         )
 

@@ -71,12 +71,12 @@ def take_audited(report, records):
 
 def digest_audited(records):
     """Return a digest of the rows and labels of an audit, in their order."""
-    return sha256(np.ascontiguousarray(records.fingerprint).tobytes()).hexdigest()
+    return sha256(np.ascontiguousarray(records.fingerprint).view(np.uint8)).hexdigest()
 
 
 def refuse_other_records(report, records):
     """Refuse records of which a report is not, or in another order than it has them."""
-    known = getattr(report, "_digest", None)
+    known = getattr(report, "records_digest", None)
     if known is not None and digest_audited(records) != known:
         raise ValueError(
             "records must be those of the audit, in their order, with the same rows and labels; "

@@ -422,6 +422,9 @@ class AuditReport:
     file : FileFindings or None
         What the file of the model reveals, with its own ``results``, ``evidence``, ``verdict``
         and ``level``; None if it was not asked for, or if the model has no file at hand.
+    records_digest : str or None
+        Digest of the rows and labels in their order, by which a recommendation refuses others. It
+        is in no document.
 
     See Also
     --------
@@ -451,7 +454,7 @@ class AuditReport:
     recommendation: "Recommendation | None" = None
     reference: dict | None = None
     attacks: Any = "default"
-    _digest: str | None = None  # of the records, by which others are refused
+    records_digest: str | None = None
 
     @property
     def results(self) -> pd.DataFrame:

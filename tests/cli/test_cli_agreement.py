@@ -73,7 +73,7 @@ def test_a_policy_releases_no_model_that_does_not_know_its_table(files, capsys, 
 
 
 @pytest.mark.slow  # the answers in another order are one of twelve errors, which run each time
-@pytest.mark.usefixtures("one_attack")
+@pytest.mark.usefixtures("one_attack_and_clones")
 def test_stored_answers_in_another_order_end_without_a_verdict(capsys, tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(N, 4)), columns=list("abcd")).round(3)

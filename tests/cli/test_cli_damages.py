@@ -66,6 +66,7 @@ def is_free(place, kind, new):
             ("drift",),
         ] or (len(place) == 2 and place[0] in FREE)
         is_free |= "results" in place[:2] and place[-1] == "told"
+        is_free |= "exposed" in place[:2] and place[-1] == "n_equal"
         is_free |= place[:2] == ("file", "sources") and place[-1] in ("path", "hits")
         return is_free or isinstance(place[-1], int)
     if kind == "a negative number":

@@ -281,7 +281,7 @@ class Picky(Recorder):
 
 def fit_student(labels, fewest=2, student=None):
     """Fit a student on the rows that got the number of a class; -1 is that of none."""
-    defense = NS(estimator=Picky(fewest), student=student)
+    defense = NS(estimator=Picky(fewest), student=student, threshold=None)
     public, classes = array([[1.0], [2.0], [3.0]]), array(["a", "b", "c"])
     seeds = np.random.SeedSequence(0)
     call = lambda: PATEDefense._fit_student(defense, public, classes, array(labels), seeds)  # noqa: E731

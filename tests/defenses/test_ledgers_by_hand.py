@@ -374,7 +374,7 @@ ANSWERS = {
             ),
             ["2020-01-02", "2020-01-02 03:04:00", "2020-01-02", "foreign"],
         ),
-        (lambda: schema._read_cell(np.datetime64("2020-01-02T03:04")), "2020-01-02 03:04"),
+        (lambda: schema._read_cell(np.datetime64("2020-01-02T03:04")), "2020-01-02 03:04:00"),
         (
             lambda: read_cells([Fraction(10**400), -Fraction(10**400), [1], 2j]),
             [inf, -inf] + ["foreign"] * 2,

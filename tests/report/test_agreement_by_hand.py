@@ -506,6 +506,13 @@ def other_columns(first, second, wrap=lambda part: part):
     return _skill_questions.list_other_columns(wrap(first), wrap(second))
 
 
+def test_a_recipe_that_is_not_fitted_selects_no_other_columns():
+    """As that of a model of which there are answers alone."""
+    recipe, clone = ColumnTransformer([("a", "passthrough", ["a"])]), columns(("a", "b", ["c"]))
+    assert _skill_questions.list_other_columns(recipe, clone) == ""
+    assert _skill_questions.list_other_columns(clone, recipe) == ""
+
+
 def list_steps(model):
     return [type(one).__name__ for one in _skill_questions._list_model_steps(model)]
 

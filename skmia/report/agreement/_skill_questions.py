@@ -132,9 +132,15 @@ class RecipeQuestion(AgreementQuestion):
 
 
 def list_other_columns(model, clone):
-    """Name the columns that a clone of a model selects and the model does not, and the reverse."""
+    """Name the columns that a clone of a model selects and the model does not, and the reverse.
+
+    The recipe of a model of which there are answers alone is not fitted, and selects nothing yet.
+    """
     for first, second in zip(_list_model_steps(model), _list_model_steps(clone), strict=False):
-        if not (isinstance(first, ColumnTransformer) and isinstance(second, ColumnTransformer)):
+        if not all(
+            isinstance(one, ColumnTransformer) and hasattr(one, "transformers_")
+            for one in (first, second)
+        ):
             continue
         for ours, theirs in zip(first.transformers_, second.transformers_, strict=False):
             one, other = (
