@@ -150,13 +150,13 @@ class AnsweredRows:
         """What several questions ask of the same clones, which stay here with their skill."""
         return {}
 
-    def fit_of(self, clones, inside=True):
-        """Return the skill of clones on members that they have not seen, or on the others."""
-        known, key = self._fits_of_clones, (id(clones), bool(inside))
-        if key not in known:
-            rows = clones.is_fresh & (self.inside == inside)
-            known[key] = clones, self.measure(clones.fresh, rows)
-        return known[key][1]
+    def fit_of(self, clones):
+        """Return the skill of clones on members that they have not seen."""
+        known = self._fits_of_clones
+        if id(clones) not in known:
+            rows = clones.is_fresh & self.inside
+            known[id(clones)] = clones, self.measure(clones.fresh, rows)
+        return known[id(clones)][1]
 
     def count(self, inside):
         """Return the number of people, or of distinct records, on one side."""
