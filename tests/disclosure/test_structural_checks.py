@@ -118,9 +118,8 @@ def count_flagged(report, release):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    "name", slow_but(KNOWN, "tree", "leaves of 20", "forest", "extra trees", "logistic")
-)
+# Extra trees are read as a forest is.
+@pytest.mark.parametrize("name", slow_but(KNOWN, "tree", "leaves of 20", "forest", "logistic"))
 def test_known_answers_of_breast_cancer(name):
     model, auc, n_parameters, service, file, published, rules = KNOWN[name]
     report = check_cancer(model)

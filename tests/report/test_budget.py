@@ -291,7 +291,13 @@ def evidence_of_people(safe):
 
 
 @pytest.mark.parametrize(
-    ("place", "name"), [(_run, "play_pool"), (_examine, "measure_people"), (DriftCheck, "ask")]
+    ("place", "name"),
+    [
+        (_run, "play_pool"),
+        (_examine, "measure_people"),
+        # What a check that fails leaves open is in test_checks.py.
+        pytest.param(DriftCheck, "ask", marks=pytest.mark.slow),
+    ],
 )
 def test_a_part_that_fails_keeps_its_question_open(
     safe, evidence_of_people, monkeypatch, place, name

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from cells import slow_but
 from sklearn.tree import DecisionTreeClassifier
 
 import skmia
@@ -171,7 +172,8 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+# What follows from the evidence is the same for the two that leave it open.
+@pytest.mark.parametrize("name", slow_but(BROKEN, "people", "permuted membership"))
 def test_a_check_that_raises_is_a_line_and_the_audit_goes_on(name, monkeypatch):
     pytest.importorskip("jinja2")
     listed = [Broken(check) if check.name == name else check for check in checks.CHECKS]

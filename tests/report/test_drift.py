@@ -545,7 +545,7 @@ def make_audit(degrees, **settings):
     """An audit of a model that was trained on other records of the members' year."""
     X, y = (getattr(make_alike(1000, 20, seed=1)[0], name) for name in "Xy")
     records, later = make_turned(1200, 20, degrees)
-    victim = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    victim = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     settings = {"attacks": LOSS, "fprs": (0.1,), "random_state": 0} | settings
     return audit(settings.pop("victim", victim), records, 1 - later, **settings)
 

@@ -34,6 +34,9 @@ from skmia.report._sides import MEMBERS, SidesReader, TrainedAnswers
 from skmia.report._validation_rows import stops_on_held_out
 from skmia.victims import CallableVictim
 
+# No check of the table decides what is asked here.
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 X, Y = make_classification(800, 10, n_informative=5, flip_y=0.2, random_state=0)
 TRAIN, HELD_OUT = (X[:400], Y[:400]), (X[400:], Y[400:])
 ATTACKS = {"loss": ThresholdAttack(), "LiRA": LiRA()}

@@ -171,6 +171,7 @@ LIKE_ANOTHER = {
     "discriminant analysis",
     "Gaussian process",
     "soft vote",
+    "stack",
     "support vectors",
     "ridge classifier",
     "hinge by gradients",
@@ -205,7 +206,10 @@ def test_a_net():
         ("xgboost", "XGBClassifier", {}, Y, PROBA),
         ("xgboost", "XGBRegressor", {}, VALUES, VALUE),
         ("lightgbm", "LGBMClassifier", {"min_child_samples": 2, "verbose": -1}, Y, PROBA),
-        ("lightgbm", "LGBMRegressor", {"min_child_samples": 2, "verbose": -1}, VALUES, VALUE),
+        pytest.param(
+            *("lightgbm", "LGBMRegressor", {"min_child_samples": 2, "verbose": -1}, VALUES, VALUE),
+            marks=pytest.mark.slow,
+        ),
         ("catboost", "CatBoostClassifier", {"verbose": 0, "allow_writing_files": False}, Y, PROBA),
     ],
 )

@@ -1800,6 +1800,19 @@ def fit_sides():
         return rows.fit(), rows.fit(False)
 
 
+def fit_clones():
+    """Return the skill of two kinds of clones, each asked for twice, and how often it was measured.
+
+    The answers of each are its name, for the rows that it has not seen.
+    """
+    inside = array([True, False, True])
+    rows = _answered_rows.AnsweredRows(NS(), None, None, inside, None, None, None)
+    kinds = [NS(fresh=k, is_fresh=array([True, True, k == 1])) for k in range(2)]
+    measure = mock.Mock(side_effect=lambda scores, mask: (scores, mask.tolist()))
+    with mock.patch.object(_answered_rows.AnsweredRows, "measure", measure):
+        return [rows.fit_of(kind) for kind in (*kinds, *kinds)], measure.call_count
+
+
 def examine(memory=False, error=None):
     """Return the outcomes of checks in their order, of people that can be measured or not."""
     listed = [
@@ -2333,6 +2346,7 @@ STOPPED = [
         {"known": "asked known", "other": ("other", "not run", ENDED)},
     ),
     (lambda: fit_sides(), (("scores", [True, False, True]), ("scores", [False, True, False]))),
+    (lambda: fit_clones(), ([(0, [True, False, False]), (1, [True, False, True])] * 2, 2)),
     # Checks are asked after those that they read, and listed in their own order.
     (lambda: examine(), ({"b": ("b", ["a"]), "a": ("a", [])}, "people", [])),
     (lambda: examine(memory=True)[0], {"b": ("b", [])}),

@@ -22,17 +22,12 @@ from skmia.report.checks._baseline import measure_difficulty
 audit = partial(skmia.audit, file=False)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def all_permutations(quick_audits):
-    """Groups are compared as in audits of users."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skmia.report._examine.DisparityTest", DisparityTest)
-        yield
-
-
 @pytest.fixture(scope="module")
-def report(all_permutations):
-    """Labels of the second group are noise, which a tree learns by heart."""
+def report(quick_audits):
+    """Labels of the second group are noise, which a tree learns by heart.
+
+    Groups are compared as in audits of users.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
     noisy = rng.random(600) < 0.5
@@ -40,15 +35,17 @@ def report(all_permutations):
     records = Records(
         X, y, kind=np.where(noisy, "noise", "rule"), region=rng.choice(list("ab"), 600)
     )
-    return audit(
-        DecisionTreeClassifier(random_state=0),
-        records,
-        attacks={"LiRA": LiRA()},
-        shadows=32,
-        group=["kind", "region"],
-        fprs=(0.1, 0.001),
-        random_state=0,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skmia.report._examine.DisparityTest", DisparityTest)
+        return audit(
+            DecisionTreeClassifier(random_state=0),
+            records,
+            attacks={"LiRA": LiRA()},
+            shadows=32,
+            group=["kind", "region"],
+            fprs=(0.1, 0.001),
+            random_state=0,
+        )
 
 
 def test_group_that_is_exposed_more_is_found_and_an_equal_one_is_not(report):
@@ -117,7 +114,8 @@ def test_groups_at_random_are_not_called_unequal(monkeypatch, n_draws):
     assert by_permutation <= most_by_chance(n_draws, 0.05)
 
 
-def test_people_with_several_rows_are_permuted_as_a_whole():
+def test_people_with_several_rows_are_permuted_as_a_whole(monkeypatch):
+    monkeypatch.setattr("skmia.report._examine.DisparityTest", DisparityTest)
     rng = np.random.default_rng(0)
     people = np.repeat(np.arange(20), 10)
     records = Records(np.arange(200.0)[:, None], np.ones(200), group_by=people)

@@ -575,7 +575,7 @@ ANSWERS = {
         ),
     ],
     _row_question: [
-        (lambda: _row_question._rank_column(array([3.0, nan, 1.0, 2.0])), [4.0, 2.5, 1.0, 2.5]),
+        (lambda: _row_question._rank_columns(array([3.0, nan, 1.0, 2.0])), [4.0, 2.5, 1.0, 2.5]),
     ],
     _skill: [
         (lambda: _skill._sum_influence(array([1.0, 2.0, -3.0]), array([0, 0, 1]), 0.5), 4.24264069),

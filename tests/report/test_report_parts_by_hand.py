@@ -870,7 +870,7 @@ ANSWERS = {
         # The largest correlation of ranks with the means of neighbors, a regression, or both.
         (lambda: follow_rows(), follow_dense()),
         (lambda: _row_question.measure_following(None, np.ones(4)), 0.0),
-        (lambda: _row_question._rank_column(array([3.0, nan, 1.0, 9.0])), [2.5, 2.5, 1.0, 4.0]),
+        (lambda: _row_question._rank_columns(array([3.0, nan, 1.0, 9.0])), [2.5, 2.5, 1.0, 4.0]),
         (
             lambda: _row_question._make_set(
                 NS(features=np.ones((5, 2)), units=np.arange(5)), np.arange(5)

@@ -14,6 +14,9 @@ from skmia.metrics import auc_interval
 from skmia.report import as_audit_document, recommend_release
 from skmia.report._unknown_labels import explain_refusal, find_unknown_labels
 
+# No check of the table decides what is asked here.
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 N_CLASSES, N_EACH = 60, 6
 ATTACKS = {"loss": ThresholdAttack(), "LiRA": LiRA()}
 

@@ -24,6 +24,9 @@ from skmia.report._case import describe_held_back
 # What audits say of a released file is in test_file.py.
 audit = partial(skmia.audit, file=False)
 
+# No check of the table decides what is asked here.
+pytestmark = pytest.mark.usefixtures("attacks_alone")
+
 ATTACKS = {"attacks": {"t": ThresholdAttack()}, "random_state": 0}
 
 

@@ -145,9 +145,18 @@ class AnsweredRows:
         rows = self.inside
         return measure_skill(self.scores.take(rows), truth[rows], self.units[rows])
 
-    def fit_of(self, clones, inside=True):
-        """Return the skill of clones on members that they have not seen, or on the others."""
-        return self.measure(clones.fresh, clones.is_fresh & (self.inside == inside))
+    @cached_property
+    def _fits_of_clones(self):
+        """What several questions ask of the same clones, which stay here with their skill."""
+        return {}
+
+    def fit_of(self, clones):
+        """Return the skill of clones on members that they have not seen."""
+        known = self._fits_of_clones
+        if id(clones) not in known:
+            rows = clones.is_fresh & self.inside
+            known[id(clones)] = clones, self.measure(clones.fresh, rows)
+        return known[id(clones)][1]
 
     def count(self, inside):
         """Return the number of people, or of distinct records, on one side."""

@@ -27,7 +27,7 @@ class _FollowingRows(NamedTuple):
 
 
 def _make_set(met, rows):
-    columns = np.apply_along_axis(_rank_column, 0, met.features[rows])
+    columns = _rank_columns(met.features[rows])
     spread = columns.std(axis=0)
     columns = (columns - columns.mean(axis=0))[:, spread > 0] / spread[spread > 0]
     if not columns.shape[1]:
@@ -40,9 +40,9 @@ def _make_set(met, rows):
     return _FollowingRows(rows, neighbors, basis, len(np.unique(met.units[rows])))
 
 
-def _rank_column(column):
-    column = np.where(np.isnan(column), np.nanmedian(column), column)
-    return rankdata(column)
+def _rank_columns(columns):
+    columns = np.where(np.isnan(columns), np.nanmedian(columns, axis=0), columns)
+    return rankdata(columns, axis=0)
 
 
 def measure_following(one, answers):

@@ -36,7 +36,7 @@ from ._units import draw_labelings, make_units, pick_draws
 # Permutations after which so many were at least as extreme change nothing at this level.
 _N_PERMUTATIONS = 1999
 _MANY = 10
-_N_TOGETHER = 100
+_N_TOGETHER = 25  # half of all sides that were written alike need no more
 
 # Bounds of the cost: records, columns that are described one by one, and values in all.
 _MOST_RECORDS = 20_000

@@ -143,15 +143,16 @@ class PartRuler:
         self._sums = LinearSums(
             (center_ranks(scores[part.attack][part.rows]) for part in parts),
             rows,
+            self._n_records,
             labelings,
         )
-        self._sizes = LinearSums(map(_ones, self._n_records), rows, labelings)
+        self._sizes = LinearSums(map(_ones, self._n_records), rows, self._n_records, labelings)
         self._n_units, self._units = self._n_records, self._sizes  # if each record is a unit
         if units.max() + 1 < len(units):
             everyone = np.arange(len(units))
             rows = [everyone[some][np.unique(units[some], return_index=True)[1]] for some in rows]
             self._n_units = np.array([len(some) for some in rows])
-            self._units = LinearSums(map(_ones, self._n_units), rows, labelings)
+            self._units = LinearSums(map(_ones, self._n_units), rows, self._n_units, labelings)
 
     def measure(self, labels):
         """Measure the AUC of each part, and then its TPRs.
@@ -189,18 +190,19 @@ def _ones(n):
 class LinearSums:
     """Sums of values over the members of each part, by labeling."""
 
-    def __init__(self, values, rows, labelings):
+    def __init__(self, values, rows, sizes, labelings):
+        # Of few records, as in most parts, sparse rows would take longer than all that follows.
+        n_cells = len(rows) * labelings.n_columns
+        is_dense = sizes.sum() > _DENSE * n_cells and n_cells <= _MOST_DENSE
+        add = _add_columns if is_dense else _sum_columns
         self._constant, several = [], []
         for numbers, some in zip(values, rows, strict=True):
             columns, turned = labelings.take(some)
             if turned is not None:
                 blocks = cut(len(columns))
                 self._constant.append(sum(numbers[rows][turned[rows]].sum() for rows in blocks))
-            several.append(_sum_columns(numbers, columns, turned, labelings.n_columns))
-        self._matrix = sparse.vstack(several, format="csr")
-        n_cells = np.prod(self._matrix.shape)
-        if self._matrix.nnz > _DENSE * n_cells and n_cells <= _MOST_DENSE:
-            self._matrix = self._matrix.toarray()
+            several.append(add(numbers, columns, turned, labelings.n_columns))
+        self._matrix = np.stack(several) if is_dense else sparse.vstack(several, format="csr")
 
     def compute(self, bits):
         """Return the sums of shape (n_labelings, n_parts)."""
@@ -208,13 +210,19 @@ class LinearSums:
         return sums + np.array(self._constant) if self._constant else sums
 
 
+def _add_columns(numbers, columns, turned, n_columns):
+    """Return a row of the sums of the numbers of each column."""
+    row = np.zeros(n_columns)
+    for i in cut(len(numbers)):
+        signed = numbers[i] if turned is None else np.where(turned[i], -numbers[i], numbers[i])
+        row += np.bincount(columns[i], signed, n_columns)
+    return row
+
+
 def _sum_columns(numbers, columns, turned, n_columns):
     """Return a sparse row; numbers of the same column are added, which may give a stored 0."""
     if len(numbers) > n_columns:
-        row = np.zeros(n_columns)
-        for i in cut(len(numbers)):
-            signed = numbers[i] if turned is None else np.where(turned[i], -numbers[i], numbers[i])
-            row += np.bincount(columns[i], signed, n_columns)
+        row = _add_columns(numbers, columns, turned, n_columns)
         columns, numbers = np.arange(n_columns), row
     elif turned is not None:
         numbers = np.where(turned, -numbers, numbers)
@@ -419,7 +427,7 @@ def permutation_test(
         MeasuredLabelings.join([ruler.measure(some) for some in labelings.blocks]), parts
     )
     return PermutationResult(
-        pvalue=float(frame["pvalue_adjusted"].min()),
+        pvalue=float(frame["pvalue_adjusted"].to_numpy().min()),
         frame=frame,
         n_permutations=int(n_permutations),
         n_units=len(units.is_member),
