@@ -427,7 +427,7 @@ def permutation_test(
         MeasuredLabelings.join([ruler.measure(some) for some in labelings.blocks]), parts
     )
     return PermutationResult(
-        pvalue=float(frame["pvalue_adjusted"].to_numpy().min()),
+        pvalue=float(frame["pvalue_adjusted"].min()),
         frame=frame,
         n_permutations=int(n_permutations),
         n_units=len(units.is_member),
