@@ -13,6 +13,8 @@ import pytest
 
 # An environment variable reaches the worker processes too, and imports nothing.
 os.environ["MPLBACKEND"] = "Agg"
+# No test cuts the power, and a busy disk lets each file wait.
+os.fsync = lambda descriptor: None
 
 hypothesis.settings.register_profile("skmia", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("skmia")
