@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 from .._core.groups import number_groups
 from .._core.metric_inputs import (
@@ -267,9 +267,20 @@ def beta_limits(k, n, tail):
 
     The beta quantile is not defined for a parameter of 0; the ones only fill unused branches.
     """
-    low = np.where(k > 0, special.betaincinv(np.where(k > 0, k, 1), n - k + 1, tail), 0.0)
-    high = np.where(k < n, special.betainccinv(k + 1, np.where(k < n, n - k, 1), tail), 1.0)
+    low = np.where(k > 0, _find_beta_quantile(np.where(k > 0, k, 1), n - k + 1, tail), 0.0)
+    high = np.where(k < n, _find_upper_beta_quantile(k + 1, np.where(k < n, n - k, 1), tail), 1.0)
     return low, high
+
+
+if hasattr(special, "betainccinv"):  # since scipy 1.12, the same numbers in a hundredth of the time
+    _find_beta_quantile, _find_upper_beta_quantile = special.betaincinv, special.betainccinv
+else:
+
+    def _find_beta_quantile(a, b, tail):
+        return stats.beta.ppf(tail, a, b)
+
+    def _find_upper_beta_quantile(a, b, tail):
+        return stats.beta.isf(tail, a, b)
 
 
 def difference_interval(
