@@ -68,7 +68,7 @@ def check_width(model, records):
     Columns that are known by their names are left to those who take them by names.
     """
     model, (got, names) = unwrap(model), get_features(records)
-    known = getattr(model, "n_features_in_", None)
+    known = getattr(model, "n_features_in_", None) or None  # 0 of CatBoost's models from files
     is_named = names is not None and hasattr(model, "feature_names_in_")
     if None not in (known, got) and known != got and not is_named:
         raise ValueError(

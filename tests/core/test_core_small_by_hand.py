@@ -326,6 +326,14 @@ certain, uncertain = progress.StageStep(4.0), progress.StageStep(8.0, is_certain
 ANSWERS = {
     validation: [
         (lambda: validation.refuse_nan(X) is X, True),
+        # A model of CatBoost that was read from a file says 0.
+        (lambda: validation.check_width(NS(n_features_in_=0), Records(np.eye(3))), None),
+        (
+            lambda: tell_refusal(
+                lambda: validation.check_width(NS(n_features_in_=2), Records(np.eye(3)))
+            ),
+            "X has 3 features, but SimpleNamespace was fitted with 2 features.",
+        ),
         (lambda: validation.refuse_nan(array([inf, -inf])), [inf, -inf]),
         (
             lambda: tell_refusal(lambda: validation.refuse_nan(array([0.5, nan, nan]), "They")),
