@@ -81,8 +81,8 @@ def weights_of(results):
 
 
 def assert_equal_to_one_by_one(net, generic=False, in_turn=False):
-    # Nets that hold out rows stop or slow down by themselves, some of three before others.
-    job = make_job(net, n_models=3 if net.train_split else 2)
+    # Nets that hold out rows stop or slow down by themselves, some of four before others.
+    job = make_job(net, n_models=4 if net.train_split else 2)
     way = TorchNetsWay(generic=generic)
     assert way.why_not(job) is None
     way._in_turn = in_turn
