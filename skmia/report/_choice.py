@@ -76,6 +76,8 @@ def _score_alone(attack, pool, records, models):
     """The same of an attack that compares with no shadow models, by what the pool keeps of them."""
     if pool.signal_ != ScaledLogit.name or attack.needs().access - {"optimum"}:
         return None
+    if any(treats_models_as_victims(part) for part in vars(attack).values() if _is_attack(part)):
+        return None  # an attack inside would compare a model with itself, and seem the strongest
     attack = copy.copy(attack)
     attack.victim = None  # so that it reads stored answers
     values, inside = pool.values(records)[0], pool.inside(pool.locate(records))
@@ -84,6 +86,10 @@ def _score_alone(attack, pool, records, models):
         answers = Outputs(values[k], kind="log_odds")
         scores[place] = attack.score_samples(records.with_fields(outputs=answers))
     return scores, inside[models], np.ones(scores.shape, dtype=bool)
+
+
+def _is_attack(part):
+    return hasattr(part, "needs") and hasattr(part, "score_samples")
 
 
 def mark_told(rows, orders):

@@ -8,7 +8,6 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
 from skmia import Records, audit
@@ -128,14 +127,6 @@ def set_leaves(X, y):
     return forest.set_params(min_samples_leaf=100)
 
 
-def fit_on(X, y):
-    net = MLPClassifier((32,), max_iter=5, learning_rate_init=0.02, random_state=0)
-    net.fit(X, y)
-    for _ in range(150):
-        net.partial_fit(X, y)
-    return net
-
-
 def augment(X, y):
     """Copies with noise, which a model that does not count its rows was trained on."""
     noise = 0.05 * np.random.default_rng(1).normal(size=(20 * len(X), X.shape[1]))
@@ -150,7 +141,7 @@ def weigh(X, y):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("train", [set_leaves, fit_on, augment, weigh])
+@pytest.mark.parametrize("train", [set_leaves, augment, weigh])
 def test_a_model_that_was_trained_otherwise_than_its_recipe_says_is_no_release(train):
     records, membership = draw(n=800)
     model = train(records.X[membership], records.y[membership])

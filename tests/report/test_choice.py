@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import LiRA, ThresholdAttack
+from skmia.attacks.equal_rates import EqualRateAttack
 from skmia.base import connect
 from skmia.report import _choice
 from skmia.report._choice import mark_told, rank_attacks_on_models
@@ -185,3 +186,15 @@ def test_an_attack_that_has_solved_the_answers_is_compared_by_what_it_states(
     run = SimpleNamespace(pool=pool, fitted=fitted, scores=fitted)
     orders = _choice.rank_attacks_on_models(case, run, lambda part: nullcontext())
     assert orders == {("auc", None): order, ("tpr", 0.1): ["rate", "other"]}
+
+
+def test_an_attack_around_one_that_compares_with_the_pool_is_not_tried_on_models_of_the_pool():
+    """Each of them would be compared with itself, and seem a victim that leaks everything."""
+    rng = np.random.default_rng(0)
+    records = Records(rng.normal(size=(60, 3)), rng.integers(0, 2, 60))
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(records.X[:30], records.y[:30])
+    pool = ShadowPool(model, n_estimators=16, random_state=0).fit(records)
+    attack = EqualRateAttack(model, shadows=pool).fit(records)
+    assert _choice._score_models(attack, pool, records, np.arange(2)) is None
+    loss = ThresholdAttack(model, signal="loss").fit(records)
+    assert _choice._score_models(loss, pool, records, np.arange(2))[0].shape == (2, 60)
