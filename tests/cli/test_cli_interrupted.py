@@ -226,20 +226,16 @@ def test_a_signal_that_is_ignored_stays_so(run, options, monkeypatch):
 
 @FORKS
 @pytest.mark.parametrize(
-    ("number", "code", "are_copies"),
-    [
-        (signal.SIGINT, 130, True),
-        pytest.param(signal.SIGINT, 130, False, marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, 143, False, marks=ONE_OF_TWO),
-    ],
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=ONE_OF_TWO)],
 )
-def test_a_signal_ends_workers_and_keeps_models(data, tmp_path, number, code, are_copies):
+def test_a_signal_ends_workers_and_keeps_models(data, tmp_path, number, code):
     folder = tmp_path / "kept"
     given = ["--data", data, "--target", "income", "--shadows", "400", "--jobs", "2"]
     with open(tmp_path / "out", "w") as out, open(tmp_path / "err", "w") as err:
         streams = {1: out.fileno(), 2: err.fileno()}
         given += ["--checkpoint", folder]
-        program = fork_command("audit", *given, outputs=streams, copies_workers=are_copies)
+        program = fork_command("audit", *given, outputs=streams)
         wait_for_a_model(program, folder)
         if number == signal.SIGINT:  # a terminal sends it to all, and others to the program
             os.killpg(program, number)

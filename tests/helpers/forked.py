@@ -15,7 +15,6 @@ from tempfile import TemporaryFile
 from types import ModuleType
 
 import pytest
-from joblib import parallel_config
 from quick_audits import permute_less, permute_no_table, shrink_models, shrink_models_of_tables
 from threadpoolctl import threadpool_limits
 
@@ -31,15 +30,13 @@ PRELOADED += ["skmia.shadow", "skmia.synthetic", "skmia.cli._audit"]
 _started = {}  # processes by their numbers
 
 
-def fork_command(*arguments, folder=".", closed=(), outputs=None, copies_workers=False):
+def fork_command(*arguments, folder=".", closed=(), outputs=None):
     """Start the command in a copy, which leads a group, and return its number.
 
-    closed: the streams that it starts without, of 0, 1 and 2; outputs: the files that others are;
-    copies_workers: its workers are copies too, where new ones import the package for seconds. What
-    else is printed goes nowhere.
+    closed: the streams that it starts without, of 0, 1 and 2; outputs: the files that others are.
+    What else is printed goes nowhere.
     """
-    run = partial(_run_command, arguments, copies_workers)
-    return _start_copy(run, folder, closed, outputs or {})
+    return _start_copy(partial(_run_command, arguments), folder, closed, outputs or {})
 
 
 def _start_copy(run, folder, closed, outputs):
@@ -91,7 +88,7 @@ def _replace_streams(closed, outputs):
         os.close(number)
 
 
-def _run_command(arguments, copies_workers):
+def _run_command(arguments):
     """Run the command with small models, one attack and no picture.
 
     Tests in this process show it with all.
@@ -104,11 +101,7 @@ def _run_command(arguments, copies_workers):
         patch.setitem(sys.modules, name, None)
     settings, audit = {"attacks": {"LiRA": LiRA()}, "file": False}, _audit.audit
     patch.setattr(_audit, "audit", lambda *given, **others: audit(*given, **others | settings))
-    if not copies_workers:
-        return main(list(map(str, arguments)))
-    multiprocessing.set_start_method("fork", force=True)
-    with parallel_config("multiprocessing"):
-        return main(list(map(str, arguments)))
+    return main(list(map(str, arguments)))
 
 
 def _run_to_the_end(run):
