@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import binom
 
-from .text import fold
+from .text import fold_text
 
 _BITS = {"true": 1.0, "false": 0.0}
 
@@ -24,7 +24,7 @@ def as_value(label):
 
 
 # How labels are compared: by value, and if that is not enough, without case.
-_WORTHS = as_value, lambda label: fold(str(as_value(label)))
+_WORTHS = as_value, lambda label: fold_text(str(as_value(label)))
 
 
 def match_labels(labels, classes):

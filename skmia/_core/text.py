@@ -13,14 +13,14 @@ WIDTH = 100
 ASCII = str.maketrans("\u2582\u2585\u2588\u00b7\u2026", "###..")
 
 
-def compose(text):
+def compose_accents(text):
     """Return a text with accents as parts of their letters; some systems store them apart."""
     return unicodedata.normalize("NFC", text)
 
 
-def fold(text):
+def fold_text(text):
     """Return a text without case, further blanks and the ways in which accents are stored."""
-    return compose(compose(" ".join(text.split())).casefold())
+    return compose_accents(compose_accents(" ".join(text.split())).casefold())
 
 
 def wrap(text, indent=""):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from .._core.escaping import join_names, visible
 from .._core.missing_marks import MISSING, is_mark
-from .._core.text import compose
+from .._core.text import compose_accents
 from ._numbers import (
     FORMATS,
     PLAIN,
@@ -387,7 +387,7 @@ def _keep_as_texts(columns, words):
 def _compose_accents(column):
     """Return texts with accents as parts of their letters, the same object if they are that."""
     texts = [value for value in column.dropna().unique() if isinstance(value, str)]
-    composed = {text: compose(text) for text in texts if not text.isascii()}
+    composed = {text: compose_accents(text) for text in texts if not text.isascii()}
     changed = column.isin([text for text, new in composed.items() if new != text])
     return column.mask(changed, column.map(composed)) if changed.any() else column
 
@@ -434,7 +434,9 @@ class _ValueLookup:
 
     def __init__(self, values):
         self._exact = {value: value for value in values}
-        self._composed = {compose(value): value for value in values if isinstance(value, str)}
+        self._composed = {
+            compose_accents(value): value for value in values if isinstance(value, str)
+        }
         self._meant = {}
         for value in values:
             self._meant.setdefault(_mean(value), value)
@@ -446,8 +448,8 @@ class _ValueLookup:
         """
         if value in self._exact and type(self._exact[value]) is type(value):
             return self._exact[value], False
-        if isinstance(value, str) and compose(value.strip()) in self._composed:
-            return self._composed[compose(value.strip())], value != value.strip()
+        if isinstance(value, str) and compose_accents(value.strip()) in self._composed:
+            return self._composed[compose_accents(value.strip())], value != value.strip()
         meant = _mean(value)
         return (self._meant.get(meant), False) if meant is not None else (None, False)
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._core.escaping import join_names, visible
 from .._core.label_maps import as_value, match_labels, try_maps
-from .._core.text import compose, fold
+from .._core.text import compose_accents, fold_text
 from ._options import CommandError
 
 _MOST_NAMED = 8
@@ -21,7 +21,7 @@ def say_matched(column, pairs):
     changed = [
         f"{label!r} as {name!r}"
         for label, name in pairs.items()
-        if compose(str(label)) != compose(str(name))
+        if compose_accents(str(label)) != compose_accents(str(name))
         or isinstance(label, str) != isinstance(name, str)
     ]
     if not changed:
@@ -173,7 +173,7 @@ def _match_forms(labels, classes):
 
 
 def _strip_label(label):
-    return fold(str(label).strip(" .,;:'\""))
+    return fold_text(str(label).strip(" .,;:'\""))
 
 
 def _match_most(arguments, y, labels, classes, membership):

@@ -11,7 +11,7 @@ import pandas as pd
 from .._core.containers import take_rows
 from .._core.escaping import join_names, visible
 from .._core.query import query_victim
-from .._core.text import compose
+from .._core.text import compose_accents
 from ..victims import (
     NUMBER,
     TEXT,
@@ -132,7 +132,7 @@ def _choose_features(model, frame, features, option):
         others = [
             f"{name!r} is the column {column!r}"
             for name, column in pairs
-            if compose(name) != compose(column)
+            if compose_accents(name) != compose_accents(column)
         ]
         return names, [f"Features of the model: {join_names(others, 3)}."] if others else []
     n_features = count_features(model)

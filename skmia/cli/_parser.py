@@ -11,7 +11,7 @@ from .._core import __version__
 from .._core.decisions import EVIDENCE_FIELDS, REQUEST, ROLES
 from .._core.guesses import ask_whether, find_meant
 from .._core.optional import import_optional
-from .._core.text import compose
+from .._core.text import compose_accents
 from ._options import (
     ESTIMATORS,
     FORMATS,
@@ -115,7 +115,7 @@ examples:
 # What options have in common. One that takes several values may be given several times.
 _LIST = {"nargs": "+", "action": "extend", "default": []}
 _FLAG = {"action": "store_true"}
-_COLUMN = {"metavar": "COL", "type": compose}
+_COLUMN = {"metavar": "COL", "type": compose_accents}
 _COLUMNS = _LIST | _COLUMN
 _TEXT = {"metavar": "TEXT"}
 _READ, _WRITTEN = {"type": Path, "metavar": "FILE"}, {"type": place, "metavar": "FILE"}

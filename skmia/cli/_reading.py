@@ -13,7 +13,7 @@ import pandas as pd
 
 from .._core.escaping import join_names, visible
 from .._core.missing_marks import MISSING, is_mark
-from .._core.text import compose
+from .._core.text import compose_accents
 from ._columns import ColumnWords, is_known_text, settle_column
 from ._dialect import ENCODINGS, count_fields, count_separators, recognize_dialect
 from ._numbers import NumberFormat, list_formats
@@ -147,7 +147,7 @@ def _read_table_file(path, option, reading, known):
         raise CommandError(f"{option}: {path.name} cannot be read: {tell(error)}") from error
     _check_file_width(file, file.frame.shape[1])
     names = [str(column) for column in file.frame.columns]
-    file.frame.columns = [name if name in known else compose(name) for name in names]
+    file.frame.columns = [name if name in known else compose_accents(name) for name in names]
     if any(name.endswith("\0") for name in file.frame.columns):  # which arrays of text lose
         file.refuse("has a column whose name ends in a null character")
     if file.frame.empty:
@@ -231,7 +231,7 @@ def _make_unique(file, names, named, known):
 
     Accents are composed, as they are typed, unless the model knows the name as it is.
     """
-    names = [name if name in known else compose(name) for name in names]
+    names = [name if name in known else compose_accents(name) for name in names]
     stripped = [name if name in known else name.strip() for name in names]
     changed = [name for name, other in zip(names, stripped, strict=True) if name != other]
     if changed and len(set(stripped)) == len(stripped):

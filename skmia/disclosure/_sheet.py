@@ -11,7 +11,7 @@ from .._core.metric_inputs import check_option
 from .._core.numbers import show
 from .._core.pages import render_page
 from .._core.saving import write_text
-from .._core.text import choose_base, drop_sign, fold, shorten, write_apart
+from .._core.text import choose_base, drop_sign, fold_text, shorten, write_apart
 from ..metrics import MIN_FALSE_POSITIVES
 from ._recommend import (
     ALL_WITHIN,
@@ -570,7 +570,7 @@ def _check_unsigned(name, role, signatures, may_replace):
 
 
 def _is_same_name(first, second):
-    return fold(first) == fold(second)
+    return fold_text(first) == fold_text(second)
 
 
 def _check_day(day, document):

@@ -21,7 +21,7 @@ from .._core.features import list_chosen_places
 from .._core.optional import is_of_package
 from .._core.query import unwrap
 from .._core.sklearn import list_fitted_estimators, read_known_categories_of_boosting
-from .._core.text import fold
+from .._core.text import fold_text
 from ._boosters import is_catboost, is_lightgbm, is_xgboost, load_lightgbm
 from ._model_features import (
     HISTOGRAMS,
@@ -191,7 +191,7 @@ def match_features(model, columns):
 
 
 def _strip_name(name):
-    return "".join(filter(str.isalnum, fold(name)))
+    return "".join(filter(str.isalnum, fold_text(name)))
 
 
 def order_columns(model, X):
@@ -358,7 +358,7 @@ def normalize_value(value):
 
     Blanks, case, fractions.
     """
-    text = fold(str(value))
+    text = fold_text(str(value))
     try:
         return float(text)
     except ValueError:

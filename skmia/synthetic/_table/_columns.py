@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..._core.escaping import visible
 from ..._core.missing_marks import is_mark
-from ..._core.text import compose, count_more, fold
+from ..._core.text import compose_accents, count_more, fold_text
 from .._neighbors import check_table_widths, is_number_dtype
 
 # Fewer values that are all different show nothing.
@@ -227,11 +227,11 @@ def _check_same_columns(frame, columns, name):
 
 def _propose_names(column, names):
     """Return words on a name that a column may have by mistake, or on how to leave it out."""
-    same = {fold(name): name for name in names}
-    if fold(column) in same:
-        other = same[fold(column)]
+    same = {fold_text(name): name for name in names}
+    if fold_text(column) in same:
+        other = same[fold_text(column)]
         # Names that look the same are shown by their characters.
-        shown = ascii(other) if compose(other) == compose(column) else repr(other)
+        shown = ascii(other) if compose_accents(other) == compose_accents(column) else repr(other)
         return f"; it has {shown}: rename it"
     return f"; rename it, or leave it out of all tables: {column!r}"
 
@@ -443,7 +443,7 @@ def _spell_float(value):
 
 _SPELLINGS = {
     "compared without blanks at their ends": _strip,
-    "compared without blanks at their ends and in lower case": fold,
+    "compared without blanks at their ends and in lower case": fold_text,
     "compared as numbers": _spell_number,
     "compared as numbers of 16 digits": _spell_float,
 }
@@ -609,8 +609,8 @@ def _name_missing(parts):
 
 def _find_close_texts(value, real):
     known = real.value_counts().index[:1000]
-    folded = {fold(other): other for other in known}
-    close = difflib.get_close_matches(fold(value), list(folded), n=1, cutoff=0.6)
+    folded = {fold_text(other): other for other in known}
+    close = difflib.get_close_matches(fold_text(value), list(folded), n=1, cutoff=0.6)
     return folded[close[0]] if close else None
 
 
