@@ -379,12 +379,12 @@ def _keep_as_texts(columns, words):
             counts.update(column[is_missing].value_counts().to_dict())
             counts.pop("", None)
             column = column.mask(is_missing)
-        read.append(column if words.known is not None else _compose_accents(column))
+        read.append(column if words.known is not None else _compose_column(column))
         found.append(counts or None)
     return SettledColumn(read, [], found)
 
 
-def _compose_accents(column):
+def _compose_column(column):
     """Return texts with accents as parts of their letters, the same object if they are that."""
     texts = [value for value in column.dropna().unique() if isinstance(value, str)]
     composed = {text: compose_accents(text) for text in texts if not text.isascii()}
