@@ -218,6 +218,9 @@ def test_a_table_has_its_risks_each_in_a_line():
     assert "made.csv , as a table" in text and "The table 0.300 0.200 to 0.400" in text
     assert "attempts to single out a person" in text and "limit 0.09" in text
     assert "structure of the model" not in text
+    assert "the lower end of the interval is, corrected for all 5 numbers." in text
+    document["recommendation"] = recommend(POLICY, "table", numbers[:1]).to_dict()
+    assert "the lower end of the interval is. Intervals" in read_text(render_sheet(document))
 
 
 def test_it_runs_nothing_and_sends_nothing():

@@ -772,6 +772,15 @@ ANSWERS = {
             )["number"],
             "100",
         ),
+        # Neither nobody nor all.
+        (
+            lambda: [
+                _report._describe_excess({"estimate": one, "low": one, "high": one}, None)[cell]
+                for one in (0.004, 0.996)
+                for cell in ("number", "ends")
+            ],
+            ["<1%", "0 to <1", ">99%", ">99 to >99"],
+        ),
         (
             lambda: trust(("one population", "warning"), ("duplicates", "passed")),
             (
@@ -853,6 +862,11 @@ ANSWERS = {
         (lambda: _report._percent(0.0), "0%"),
         (lambda: _report._percent(0.0094), "0.9%"),
         (lambda: _report._percent(0.0095), "1%"),
+        (lambda: _report._percent(0.99), "99%"),
+        (lambda: _report._percent(0.9906), "99.1%"),
+        (lambda: _report._percent(0.9996), ">99.9%"),
+        (lambda: _report._percent(0.0004), "<0.1%"),
+        (lambda: _report._percent(1.0), "100%"),
         (
             lambda: _report._format_table_number(None, dict(row, naive=None)),
             {

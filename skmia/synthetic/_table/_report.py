@@ -32,10 +32,13 @@ from ..._core.screens import (
     write_steps_as_markdown,
 )
 from ..._core.text import (
+    count_briefly,
+    count_lower_end,
     count_of,
     escape,
     format_rows_of_table,
     shorten,
+    shorten_count,
     wrap_lines,
     wrap_short,
     write_date,
@@ -618,7 +621,10 @@ def _describe_risks(document):
 def _percent(share):
     if share is None:
         return "-"
-    digits = 1 if 0 < share < 0.0095 else 0
+    from_end = min(share, 1 - share)
+    if 0 < from_end < 0.0005:
+        return "<0.1%" if share < 0.5 else ">99.9%"
+    digits = 1 if 0 < from_end < 0.0095 else 0
     return f"{100 * share:.{digits}f}%"
 
 
@@ -630,8 +636,8 @@ def _describe_excess(row, level, unit="%"):
     share, low, high = (min(1.0, max(0.0, row[name])) for name in ("estimate", "low", "high"))
     cells = {"share": share, "low": low, "high": high, "level": level}
     return cells | {
-        "number": f"{100 * share:.0f}{unit}",
-        "ends": f"{100 * low:.0f} to {100 * high:.0f}",
+        "number": f"{count_briefly(share, 100)}{unit}",
+        "ends": f"{shorten_count(count_lower_end(low, 100))} to {count_briefly(high, 100)}",
     }
 
 
