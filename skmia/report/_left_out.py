@@ -79,6 +79,6 @@ def refuse_other_records(report, records):
     known = getattr(report, "records_digest", None)
     if known is not None and digest_audited(records) != known:
         raise ValueError(
-            "records must be those of the audit, in their order, with the same rows and labels; "
-            "got others."
+            "records must be those of the audit: the same rows and labels, in their order, of the "
+            "same types; got others."
         )
