@@ -540,6 +540,7 @@ ANSWERS = {
         (lambda: copies.is_estimator(Ridge()), True),
         (lambda: copies.is_estimator(Ridge), False),
         (lambda: copies.is_estimator(NS(fit=1)), False),
+        (lambda: copies.is_estimator(NS(get_params=1)), False),  # as a kernel is
         (lambda: copies.is_estimator(3), False),
         (lambda: copies._is_same_parameter(array([1, 2]), array([1, 2])), True),
         (lambda: copies._is_same_parameter(array([1, 2]), array([1.0, 2.0])), False),

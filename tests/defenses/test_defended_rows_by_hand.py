@@ -651,6 +651,14 @@ NOISE = [
         ),
         1.0,
     ),
+    # Off delta, not on it: the noise is never below that of the exact law.
+    (
+        lambda: (
+            mechanisms.discrete_multiplier(1.0, 1e-12, 10_000, "exact")
+            > mechanisms.gaussian_sigma(1.0, 1e-12)
+        ),
+        True,
+    ),
     (
         lambda: (
             mechanisms.discrete_multiplier(1.0, 1e-300, 1, "exact")

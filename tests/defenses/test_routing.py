@@ -272,6 +272,24 @@ def test_who_has_partial_fit():
     assert not hasattr(LabelSmoothingDefense(DecisionTreeClassifier()), "partial_fit")
 
 
+class Failing(GaussianNB):
+    """Fails in its own words when it is trained."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise KeyError("width")
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        raise KeyError("width")
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("defense", [*CONTINUED, LabelSmoothingDefense])
+def test_a_training_that_fails_names_the_estimator(defense, method):
+    further = {"classes": [0, 1]} if method == "partial_fit" else {}
+    with pytest.raises(ValueError, match="^Failing cannot take these records: KeyError: 'width'"):
+        getattr(defense(Failing()), method)(X, Y, **further)
+
+
 @pytest.mark.parametrize("defense", [*CONTINUED, LabelSmoothingDefense])
 def test_partial_fit_passes_the_checks_of_scikit_learn(defense):
     one = defense(GaussianNB())

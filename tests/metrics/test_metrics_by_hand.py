@@ -140,6 +140,11 @@ ANSWERS = {
         (lambda: THREE.effective_size(np.ones(4), 0.25), 8 / 3),
         (lambda: ONE.effective_size(array([0.0, 1.0]), 0.25), 1.0),
         (lambda: ROWS.effective_size(array([0.0, 1.0, 2.0]), 9.0), 3.0),
+        # By the sample variance, 1/4, over the variance of the mean of persons, 19/216.
+        (
+            lambda: _intervals._size(array([1.0, 1.0, 0.0, 1.0]), THREE, 0.025),
+            _intervals.EffectiveSizes(3 / (2 * 19 / 54 + 3 / 8), THREE.freedom).trusted(0.025),
+        ),
         # Quantiles of the normal law and of Student's with five degrees of freedom.
         (
             lambda: _intervals.EffectiveSizes(array([10.0, 20.0]), 5.0).trusted(0.025),

@@ -14,6 +14,7 @@ from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack, SplitThresho
 from skmia.defenses import strip_state
 from skmia.inspection import inspect_model, reconstruct_values
 from skmia.victims import read_state
+from skmia.victims._boosters import OBLIVIOUS, CatBoostTree, load_catboost
 from skmia.victims._node_equations.read import has_node_equations, read_node_equations
 from skmia.victims._split_thresholds import read_split_thresholds
 
@@ -54,6 +55,17 @@ def find_errors(equations, member):
     """What is left of each equation for the true members, over the norm of its row."""
     norms = np.sqrt(np.asarray((equations.rows**2).sum(axis=1)).ravel())
     return np.abs(equations.rows @ member - equations.targets) / norms
+
+
+def test_values_on_the_borders_of_catboost_go_where_the_model_sends_them():
+    model, records, _ = fit(make_catboost("regression"), "regression")
+    stored = load_catboost(model)
+    numbers = stored["features_info"]["float_features"]
+    X = np.asarray(records.X, dtype=np.float32)[:50].copy()
+    for one in numbers:
+        X[: len(one["borders"] or ()), one["flat_feature_index"]] = (one["borders"] or [])[:50]
+    leaves = [CatBoostTree(tree, numbers).route(X) for tree in stored[OBLIVIOUS]]
+    np.testing.assert_array_equal(np.transpose(leaves), model.calc_leaf_indexes(X))
 
 
 @pytest.mark.parametrize("make", [make_lightgbm, make_catboost])
