@@ -399,6 +399,19 @@ ANSWERS = {
         (lambda: _result.choose_audited_delta(0.0, False), 0.0),
         (lambda: _result.choose_audited_delta(0.25, True), 0.25),
         (lambda: _result.noise_of_means(2.0, 3.0, 4), 3.0),
+        # Each of the three at its own limit.
+        *(
+            (
+                lambda given=given: tell_refusal(lambda: _result.noise_of_means(*given)),
+                message,
+            )
+            for given, message in (
+                ((0.0, 3.0, 4), None),
+                ((-0.1, 3.0, 4), "noise_multiplier must be finite and 0 or more; got -0.1."),
+                ((2.0, 0.0, 4), "max_grad_norm must be finite and above 0; got 0.0."),
+                ((2.0, 3.0, 0), "batch_size must be an integer of 1 or more; got 0."),
+            )
+        ),
         (
             lambda: summarize(),
             [
