@@ -1,4 +1,8 @@
-"""What fit of a victim was given, as far as the fitted model tells; a clone forgets it."""
+"""What fit of a victim was given, as far as the fitted model tells; a clone forgets it.
+
+Whether the models of a checkpoint are those of an estimator is decided by ``identify`` in
+``identity.py``, and what of it stays fitted by ``make_recipe`` in ``frozen.py``.
+"""
 
 import warnings
 from collections.abc import Mapping

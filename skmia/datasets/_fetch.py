@@ -46,7 +46,9 @@ class RemoteFile:
 def read_remote(remote, parsers, data_home=None, download_if_missing=True):
     """Parse members of a publisher's file, which is downloaded if it is not in the cache.
 
-    The members are read in one pass and none of them is written to disk.
+    The members are read in one pass and none of them is written to disk. The cache is the folder
+    ``skmia`` in scikit-learn's: ``data_home``, else ``SCIKIT_LEARN_DATA`` of the environment, else
+    ``~/scikit_learn_data``.
     """
     folder = Path(get_data_home(data_home)) / "skmia"
     folder.mkdir(exist_ok=True)

@@ -52,8 +52,8 @@ class DPSGDClassifier(BudgetedFits, ClassifierMixin, BaseEstimator):
         or losses are refused. With ``verbose`` above 0, a progress bar is shown. A callable returns
         such a net for the number of features and the number of classes.
     target_epsilon : float, default=None
-        Total privacy budget epsilon of all epochs, in nats. Set either this or
-        ``noise_multiplier``.
+        Total privacy budget epsilon of all epochs, in nats. The noise is the smallest that keeps
+        within it, to 0.01 of epsilon. Set either this or ``noise_multiplier``.
     target_delta : float, default=None
         The delta at which epsilon is stated. If None, a tenth of one over the number of rows.
     noise_multiplier : float, default=None

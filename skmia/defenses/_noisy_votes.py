@@ -21,6 +21,9 @@ _SHARE_OF_CHECKS = 1 / 3
 class VotingNoise:
     """Standard deviations of the noise on counts of votes.
 
+    The noise is normal, rounded to steps of at most one vote (``rounded_normal`` in
+    ``_exact_noise.py``). Of equal noisy counts, the first class wins.
+
     Parameters
     ----------
     of_answers : float

@@ -286,8 +286,8 @@ class RoundingDefense(ProbabilityDefense):
 class TemperatureDefense(ProbabilityDefense):
     """Classifier whose log-probabilities are divided by a temperature.
 
-    The order of the classes does not change. An attacker who knows the temperature can undo it up
-    to rounding, so evaluate the defense with such an attack.
+    The order of the classes with a probability of 1e-12 or more does not change. An attacker who
+    knows the temperature can undo it up to rounding, so evaluate the defense with such an attack.
 
     Parameters
     ----------

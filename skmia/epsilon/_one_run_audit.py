@@ -209,7 +209,8 @@ class OneRunAudit(OneRunBase):
     canaries : {"clip_bkd", "exposed", "natural", "random_label"} or callable, \
 default="random_label"
         A kind of ``make_canaries``, or a function with the same arguments, X, y, the number of
-        canaries and ``random_state``.
+        canaries and ``random_state``. Those of ``"random_label"`` are rows of X, drawn at random,
+        with another label.
     n_canaries : int or float, default=0.1
         Number of canaries, or their share of the rows.
     bound : {"any", "gdp"}, default="any"

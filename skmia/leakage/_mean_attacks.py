@@ -404,7 +404,8 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
     .. math:: \ell(\hat\mu) = (z - \mu)^\top \Sigma^{-1} (\hat\mu - \mu)
               - \tfrac{1}{2n} (z - \mu)^\top \Sigma^{-1} (z - \mu)
 
-    for the released mean :math:`\hat\mu` of n rows and the target z. An attacker without the true
+    for the released mean :math:`\hat\mu` of n rows and the target z; with noise, the variances of
+    ``noise_scale`` are added to the diagonal of :math:`\Sigma`. An attacker without the true
     moments estimates them from reference rows; with a covariance of all columns, this is the
     covariance attack of Azize and Basu. The threshold of the largest advantage is 0 for known
     moments and is measured on held-out rows for estimated ones (see Notes).

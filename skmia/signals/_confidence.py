@@ -101,7 +101,7 @@ class LogResidual(AnswerSignal):
 
 _PROBABILITIES = ("proba", "logits")
 _OF_LABEL = (*_PROBABILITIES, "log_odds")  # they tell the probability of the label
-_LARGEST_LOGIT = -np.log(PROBABILITY_FLOOR)
+_LARGEST_LOGIT = -np.log(PROBABILITY_FLOOR)  # 27.6, of a probability of 1 - 1e-12
 
 
 def log_sigmoid(z):
@@ -307,9 +307,9 @@ class Correctness(AnswerSignal):
 class ScaledLogit(AnswerSignal):
     """Log odds of the label, log p_y - log(1 - p_y), in nats.
 
-    Probabilities of exactly 0 or 1 are clipped at 1e-12 before the logarithm. For shadow models,
-    and a victim compared with them, they are moved inside by half of the step of the models'
-    probabilities. Source: Carlini et al. (2022).
+    Probabilities nearer than 1e-12 to 0 or 1 are clipped there before the logarithm. For shadow
+    models, and a victim compared with them, those of exactly 0 or 1 are moved inside by half of the
+    step of the models' probabilities. Source: Carlini et al. (2022).
 
     Parameters
     ----------

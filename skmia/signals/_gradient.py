@@ -29,7 +29,8 @@ class GradientNorm(VictimSignal):
     Parameters
     ----------
     wrt : {"parameters", "inputs"}, default="parameters"
-        What the gradient is taken with respect to.
+        What the gradient is taken with respect to: the parameters of all layers together, or the
+        features of the record.
 
     Examples
     --------

@@ -301,8 +301,8 @@ class Merlin(VictimSignal):
     Members of a trained model lie near minima of its loss. Each change adds Gaussian noise to all
     features. The same changes are applied to every record, so that a score depends only on the
     record. A change counts if it raises the loss by more than rounding errors. The share is a
-    multiple of ``1 / n_changes``, with many ties. The victim is queried ``n_changes`` times per
-    record. Source: Jayaraman et al. (2021), algorithm 3.
+    multiple of ``1 / n_changes``, with many ties. The victim is queried ``n_changes + 1`` times per
+    record, once for the record itself. Source: Jayaraman et al. (2021), algorithm 3.
 
     Parameters
     ----------

@@ -257,7 +257,7 @@ def test_other_records_are_refused(leaky):
     # The same ones in another order would have the gap of sides that are mixed, which is none.
     for ask in (recommend_release, measure_conditions):
         for others in (RECORDS[::-1], Records(X, 1 - RECORDS.y)):
-            with pytest.raises(ValueError, match="must be those of the audit: .* order, of the same types"):
+            with pytest.raises(ValueError, match="must be .*, in their order, of the same types"):
                 ask(report, model, others)
     same = Records(pd.DataFrame(X), RECORDS.y.tolist())
     assert recommend_release(pickle.loads(pickle.dumps(report)), model, same) == recommend_release(

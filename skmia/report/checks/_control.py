@@ -351,7 +351,8 @@ class PositiveControlCheck(BaseControlCheck):
     """Whether the attacks detect a model that has memorized its training records.
 
     If an audit finds nothing, its result is only worth as much as this control, which therefore
-    runs even if it was not requested.
+    runs even if it was not requested. If it fails, there is no verdict and no release; a leak that
+    was found stays one.
     """
 
     name = "positive control"

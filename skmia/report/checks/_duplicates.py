@@ -287,7 +287,8 @@ def find_duplicates(
     value is replaced by the median of its column (0 in a sparse matrix), and whether it was missing
     counts as a category. Constant columns do not count. In an array or tensor of more than two
     dimensions, such as images, all numbers have the same unit, so columns are not scaled
-    separately.
+    separately. Records are exact copies if all their features and labels are equal, whatever the
+    tolerance.
 
     Parameters
     ----------

@@ -73,8 +73,8 @@ def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> W
         white_box = open_module(model, transformers, chunk_size)
     if white_box is None:
         raise TypeError(
-            f"White-box access needs gradients, which skmia has of skorch nets, {NAMES}; got "
-            f"{type(model).__name__}. Signals that need only answers, such as loss, "
-            "modified_entropy or correctness, work with any victim."
+            "White-box access needs gradients, which skmia has of skorch nets, torch modules in a "
+            f"FunctionClassifier, {NAMES}; got {type(model).__name__}. Signals that need only "
+            "answers, such as loss, modified_entropy or correctness, work with any victim."
         )
     return white_box
