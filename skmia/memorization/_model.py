@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.numbers import as_numbers, check_number, show, to_array
 from .._core.query import check_fitted
 from .._core.sklearn import Interval, at_least
-from .._core.tokens import PAD, check_given, read_tokens
+from .._core.tokens import check_given, read_tokens
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike, TokenModel
 from ._texts import read_matrix
@@ -239,8 +239,7 @@ def log_perplexity(
 
 def check_token_rows(X):
     """Check a matrix of tokens, which may end with -1 if its rows differ in length."""
-    is_padded = X.ndim == 2 and X.size and X.dtype.kind in "iu" and X[:, -1].min() == PAD
-    if is_padded or (X.ndim == 2 and X.dtype.kind == "i" and X.min(initial=0) < PAD):
+    if X.ndim == 2 and X.dtype.kind == "i" and X.min(initial=0) < 0:
         read_tokens(X)
         return X.astype(np.int64, copy=False)
     return check_sequences(X)

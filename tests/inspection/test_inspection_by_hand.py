@@ -101,6 +101,7 @@ ANSWERS = {
         (lambda: _families.name_place("a", ["b", "c"]), "a"),
     ],
     _inspect: [
+        (lambda: _inspect._list_noted({"a": array([1, 5, 3]), "b": 2}, ["a", "b", "c"]), [5, 2]),
         (lambda: _inspect._as_count(3.0), 3),
         (lambda: _inspect._as_count(3.5), 0),
         (lambda: _inspect._as_count(0), 0),
@@ -256,6 +257,18 @@ ANSWERS = {
         ),
     ],
     _reconstruct: [
+        (
+            lambda: [_reconstruct._is_part(*paths) for paths in (("a.b", "a"), ("a", "a"))],
+            [True, False],
+        ),
+        (lambda: _reconstruct._is_part("b", "a"), False),
+        (
+            lambda: [
+                (one.name, one.is_made)
+                for one in _reconstruct._name_inner_columns(NS(n_features_in_=1), "steps")
+            ],
+            [("steps: x0", True)],
+        ),
         (
             lambda: [one.name for one in _reconstruct.name_columns(NS(n_features_in_=2))],
             ["x0", "x1"],

@@ -73,6 +73,11 @@ ANSWERS = {
         (lambda: _model.check_token_rows(array([[1, 2], [3, -1]])), [[1, 2], [3, -1]]),
         (lambda: _model.check_token_rows(array([[1, 2], [4, -1]])).dtype.name, "int64"),
         (lambda: _model.check_token_rows(array([[1, 2]], dtype=np.int32)), [[1, 2]]),
+        (
+            lambda: tell_refusal(lambda: _model.check_token_rows(array([[1, 2, -1], [1, -1, 2]]))),
+            "Each row must begin with tokens, whole numbers of 0 and above, and may end with -1; "
+            "row 1 is [1, -1, 2].",
+        ),
         *(
             (lambda X=X: "must" in tell_refusal(lambda: _model.check_token_rows(X)), True)
             for X in (array([1, -1]), array([[[1, -1]]]), array([["a"]]), array([[0.5, -1.0]]))

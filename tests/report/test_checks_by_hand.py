@@ -434,6 +434,14 @@ def ask_persons(pvalue, single, auc=0.75):
     return told and (told.status, told.text.partition("(p = ")[2][6:])
 
 
+def ask_signs(*rows):
+    """Ask about attacks in places, each with its p-value of the lower tail."""
+    frame = pd.DataFrame(rows, columns=["attack", "scope", "group", "pvalue_below"])
+    found = NS(permutation=NS(frame=frame))
+    told = _results.SignCheck().ask(NS(level=0.95), None, found)
+    return told.status, told.text.partition(" members")[0]
+
+
 def ask_resolution(n_others, people=None, rows=()):
     names = ["scope", "metric", "max_fpr", "status"]
     findings = NS(numbers=pd.DataFrame(rows, columns=names))
@@ -762,6 +770,21 @@ ROWS = [
             "needs 40 members and as many non-members.",
             None,
         ],
+    ),
+    # Attacks that rank members below the others, in groups where not over all records.
+    (lambda: ask_signs(("a", "overall", "", 0.026)), ("passed", "No attack ranks")),
+    (lambda: ask_signs(("a", "overall", "", 0.025)), ("warning", "a ranks")),
+    (
+        lambda: ask_signs(("a", "overall", "", 0.01), ("b", "overall", "", 0.02)),
+        ("warning", "a and b rank"),
+    ),
+    (
+        lambda: ask_signs(("a", "overall", "", 0.01), ("b", "sex", "m", 0.001)),
+        ("warning", "a ranks"),
+    ),
+    (
+        lambda: ask_signs(("a", "overall", "", 0.5), ("b", "sex", "m", 0.001)),
+        ("warning", "b in sex=m ranks"),
     ),
     # People are found, and single records are not.
     (lambda: ask_persons(None, 0.5), None),
