@@ -10,7 +10,8 @@ caught. Whether a fault that survived changes anything at all is for a reader to
 The tests are those of the nearest files, in the order of ``make quick``. ``--map FILE`` takes those
 that reach the function, in any file and the quickest first: ``tests/helpers/reaching.py`` records
 such a file. The tests are collected once, and each fault is met by a fork of that process, in which
-the function gets its other code.
+the function gets its other code. Where it may have run before, while modules were imported, a fault
+that survives meets its tests again in a new process.
 
 ``--only 3 17`` plants some of the faults of a seed, ``--room metrics`` draws in one room, and
 ``--list`` shows the faults and runs nothing.
@@ -23,6 +24,7 @@ import math
 import multiprocessing
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -37,12 +39,13 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "helpers")]
 
-from reaching import measure_processor_time, read_map  # noqa: E402
+from reaching import EARLY, measure_processor_time, read_map  # noqa: E402
 
 # Files of tests that meet a fault where no map says which tests reach its function.
 MOST_FILES = 14
 # Clock seconds of a test that hangs, for each of the processor that all may take.
 PATIENCE = 2
+COLLECTING = 60  # at most, before the first test of a new process
 # Reads the defaults of all that is public, which no call of a function shows.
 READS_DEFAULTS = "tests/test_docs.py::test_documented_defaults_are_those_of_the_signatures"
 OF_A_DEFAULT = " of a default"
@@ -225,8 +228,11 @@ class Choice:
 
     def __init__(self, path, choose_files):
         self.choose_files = choose_files
-        self.seconds, self.reaching = {}, {}
+        self.seconds, self.reaching, self.early = {}, {}, set() if path else None
         for test, (seconds, functions) in (read_map(path) if path else {}).items():
+            if test == EARLY:
+                self.early = {*functions}
+                continue
             self.seconds[test] = seconds
             for function in functions:
                 self.reaching.setdefault(function, []).append(test)
@@ -237,10 +243,14 @@ class Choice:
         known = {test.partition("::")[0] for test in self.seconds}
         found = self.reaching.get(f"{fault.path} {fault.function}", [])
         places = {path: k for k, path in enumerate(files)}
-        # Without a test that reaches it, it may run while modules are imported.
-        files = [path for path in files[:MOST_FILES] if not found or path not in known]
+        is_near = not found or self.runs_early(fault)
+        files = [path for path in files[:MOST_FILES] if is_near or path not in known]
         readers = {READS_DEFAULTS} & self.seconds.keys() if OF_A_DEFAULT in fault.what else ()
         return [*files, *sorted({*found, *readers}, key=partial(self.rank_test, places))]
+
+    def runs_early(self, fault):
+        """Return whether the function runs while modules are imported, as far as the map knows."""
+        return self.early is None or f"{fault.path} {fault.function}" in self.early
 
     def rank_test(self, places, test):
         """Return the order of a test: by powers of ten of its seconds, and then by its file."""
@@ -303,12 +313,12 @@ class Forks:
             of_name.setdefault(item.nodeid.partition("::")[0], []).append(item)
         self.functions = [one for one in gc.get_objects() if type(one) is FunctionType]
         gc.freeze()
-        for fault, names in self.chosen:
+        for fault, names, is_early in self.chosen:
             items = [item for name in names for item in of_name.get(name, [])]
-            self.pipe.send(self.judge(fault, items))
+            self.pipe.send(self.judge(fault, items, is_early))
         return True
 
-    def judge(self, fault, items):
+    def judge(self, fault, items, is_early=False):
         """Return the test that fails by a fault alone, or None, how many ran, and the seconds."""
         path = self.folder / fault.path
         whole = path.read_bytes()
@@ -319,10 +329,40 @@ class Forks:
             finally:
                 path.write_bytes(whole)
             if not failed:
-                return None, n_run, used
+                anew = self.meet_anew(items[:n_run], path, fault) if is_early else None
+                return anew, n_run, used
             if not (items and self.fork(items[n_run - 1 : n_run], path, whole)[0]):
                 return failed, n_run, used
             items = items[: n_run - 1] + items[n_run:]  # it fails without a fault too
+
+    def meet_anew(self, items, path, fault):
+        """Return the test that fails in a new process, which imports the fault, or None."""
+        whole = path.read_bytes()
+        try:
+            path.write_bytes(plant(fault, whole))
+            failed = self.find_failing([item.nodeid for item in items])
+        finally:
+            path.write_bytes(whole)
+        # An error while a file is collected names the file.
+        return failed if failed and not self.find_failing([failed]) else None
+
+    def find_failing(self, names):
+        """Return the first of some tests that fails in a new process, or None."""
+        if not names:
+            return None
+        listed = self.folder / "build-names.txt"
+        listed.write_text("\n".join(names), "utf-8")
+        options = ["-q", "-x", "-n", "0", "-m", "not slow", "-p", "no:cacheprovider", "-r", "fE"]
+        command = [sys.executable, "-m", "pytest", *options, f"@{listed}"]
+        limit = PATIENCE * self.seconds + COLLECTING
+        try:
+            ended = subprocess.run(
+                command, cwd=self.folder, capture_output=True, text=True, timeout=limit
+            )
+        except subprocess.TimeoutExpired:
+            return None
+        found = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", ended.stdout, re.MULTILINE)
+        return found and found[1]
 
     def fork(self, items, path, whole):
         """Run tests in a fork, until one fails, and return its name, how many ran, and seconds."""
@@ -380,7 +420,7 @@ def run_session(folder, chosen, seconds, pipe):
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    files = dict.fromkeys(name.partition("::")[0] for _, names in chosen for name in names)
+    files = dict.fromkeys(name.partition("::")[0] for _, names, _ in chosen for name in names)
     options = ["-q", "-m", "not slow", "-n", "0", "--continue-on-collection-errors"]
     options += ["-p", "no:cacheprovider", f"--basetemp={folder / 'build'}"]
     pytest.main([*options, *files], plugins=[Forks(folder, chosen, seconds, pipe)])
@@ -411,7 +451,9 @@ def main():
     from nearest import choose_files  # which imports pytest
 
     choice = Choice(args.map, choose_files)
-    chosen = [(fault, choice.choose_tests(fault)) for _, _, fault in drawn]
+    chosen = [
+        (fault, choice.choose_tests(fault), choice.runs_early(fault)) for _, _, fault in drawn
+    ]
     n_caught = dict.fromkeys(args.seed, 0)
     with tempfile.TemporaryDirectory() as folder:
         copy_repository(Path(folder))

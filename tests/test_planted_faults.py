@@ -20,7 +20,7 @@ from planted_faults import (
     plant,
     replace_functions,
 )
-from reaching import NOTE, note_calls, read_map
+from reaching import EARLY, NOTE, note_calls, read_map
 
 ROOT = Path(__file__).parents[1]
 
@@ -179,6 +179,24 @@ def test_a_test_that_hangs_is_named_and_is_none_that_catches(tmp_path):
     assert forks.judge(fault, items[2:])[:2] == (None, 1)  # without the one that is waited for
 
 
+@pytest.mark.slow
+def test_a_fault_that_was_imported_before_is_met_in_a_new_process(tmp_path):
+    path = tmp_path / "summed.py"
+    path.write_text("x = 1 + 1")
+    tests = "from summed import x\ndef test_near(): pass\ndef test_sum(): assert x == 2\n"
+    (tmp_path / "test_summed.py").write_text(tests)
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\nmarkers = slow\n")
+    forks = Forks(tmp_path, [], 10, None)
+    fault = PlantedFault(path.name, "add", 1, "sign", 6, 7, "-")
+    near, whole = (SimpleNamespace(nodeid=f"test_summed.py::test_{k}") for k in ("near", "sum"))
+    assert forks.meet_anew([near, whole], path, fault) == whole.nodeid
+    assert forks.meet_anew([near], path, fault) is None
+    assert forks.meet_anew([], path, fault) is None
+    broken = fault._replace(text="(")
+    assert forks.meet_anew([near], path, broken) == "test_summed.py"
+    assert path.read_text() == "x = 1 + 1"
+
+
 def test_each_function_notes_its_call_behind_its_docstring(monkeypatch):
     space, seen = {}, []
     monkeypatch.setattr(builtins, NOTE, seen.append, raising=False)
@@ -203,15 +221,21 @@ def test_tests_that_reach_a_function_come_by_their_seconds_behind_files_that_are
         "tests/a.py::slow": [20.0, reached],
         "tests/far.py::quick": [0.05, reached],
         "tests/a.py::quick": [0.01, reached],
-        "tests/b.py::quick": [0.09, reached],
+        "tests/b.py::quick": [0.09, [*reached, "skmia/a.py make"]],
         "tests/a.py::other": [0.01, ["skmia/b.py add"]],
         "skmia/a.py::example": [0.01, []],
+        EARLY: [0.0, ["skmia/a.py make"]],
     }
     (tmp_path / "map.json").write_text(json.dumps(known))
     assert read_map(tmp_path / "map.json") == known
-    found = Choice(tmp_path / "map.json", choose_files).choose_tests(fault)
+    choice = Choice(tmp_path / "map.json", choose_files)
+    found, early = choice.choose_tests(fault), PlantedFault("skmia/a.py", "make", *fault[2:])
     quick = ["tests/b.py::quick", "tests/a.py::quick", "tests/far.py::quick"]
     assert found == ["tests/new.py", *quick, "tests/a.py::slow"]
+    # What runs while modules are imported is met by all tests of the nearest files.
+    assert [choice.runs_early(one) for one in (fault, early)] == [False, True]
+    assert choice.choose_tests(early) == [*nearest[:3], "tests/a.py", "tests/b.py::quick"]
+    assert Choice(None, choose_files).runs_early(fault)
 
 
 def test_a_default_is_met_by_the_test_that_reads_all_defaults(tmp_path):

@@ -3,7 +3,7 @@
 ``python tests/helpers/reaching.py FILE -m "not slow" tests/metrics`` runs tests and adds what they
 reached to a file that ``benchmarks/planted_faults.py --map FILE`` reads. Each function of skmia
 begins with a call that notes its name, which is cheaper than a trace. What other processes reach is
-not recorded, nor what runs while modules are imported.
+not recorded.
 """
 
 import ast
@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOTE = "_note_function_of_skmia"
+EARLY = ""  # stands for a test: what runs while modules are imported
 
 
 def note_calls(tree, path):
@@ -67,6 +68,9 @@ class Recorder:
         self.seen, self.shared = set(), {}
         self.spent = 0.0  # in the fixtures that tests share, during this test
         self.found = {}
+
+    def pytest_collection_finish(self):
+        self.found[EARLY] = 0.0, sorted(self.seen)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef):
