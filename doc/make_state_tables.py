@@ -82,6 +82,9 @@ def fit(name, kind):
 
 def list_kinds():
     """Classes of scikit-learn and XGBoost by name."""
+    # They count as estimators of scikit-learn as soon as anybody has imported them.
+    from sklearn.experimental import enable_halving_search_cv, enable_iterative_imputer  # noqa: F401
+
     kinds = {name: kind for name, kind in all_estimators() if name not in SLOW}
     try:
         import xgboost

@@ -32,6 +32,9 @@ STATED = {RECIPE: "as in the training log, J. Doe"}
 REFERENCE = "reference models"
 
 
+CLASSIFIERS = _surrogate._CLASSIFIERS  # of which a fixture makes smaller ones
+
+
 def make_hard(n, share, seed=0):
     """Records of which a share has random labels in a region of its own, and half are members."""
     rng = np.random.default_rng(seed)
@@ -449,7 +452,8 @@ def test_no_leakage_needs_no_such_sentence(logistic, neighbors):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["logistic", "tree"])
-def test_safe_models_of_many_rows(kind):
+def test_safe_models_of_many_rows(kind, monkeypatch):
+    monkeypatch.setattr(_surrogate, "_CLASSIFIERS", CLASSIFIERS)
     records, membership = make_safe(20_000)
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
     model = LogisticRegression() if kind == "logistic" else tree
