@@ -666,19 +666,22 @@ def _list_column_kinds(table):
     return [str(dtype) for dtype in table.schema.values()]
 
 
+def concat_columns(columns):
+    """Join columns of pandas; one of categories keeps the codes of the first column."""
+    if isinstance(columns[0].dtype, pd.CategoricalDtype):
+        is_ordered = all(getattr(column.dtype, "ordered", True) for column in columns)
+        columns = [column.astype("category") for column in columns]
+        known = columns[0].cat.categories
+        for column in columns[1:]:
+            known = known.append(column.cat.categories.difference(known, sort=False))
+        dtype = pd.CategoricalDtype(known, ordered=is_ordered)
+        columns = [column.astype(dtype) for column in columns]
+    return pd.concat(columns, ignore_index=True)
+
+
 def _concat_frames(parts):
-    """Join tables of pandas; a column of categories keeps the codes of the first table."""
-    whole = []
-    for j in range(parts[0].shape[1]):
-        columns = [part.iloc[:, j] for part in parts]
-        if isinstance(columns[0].dtype, pd.CategoricalDtype):
-            known = columns[0].cat.categories
-            for column in columns[1:]:
-                known = known.append(column.cat.categories.difference(known, sort=False))
-            is_ordered = all(column.cat.ordered for column in columns)
-            dtype = pd.CategoricalDtype(known, ordered=is_ordered)
-            columns = [column.astype(dtype) for column in columns]
-        whole.append(pd.concat(columns, ignore_index=True))
+    """Join tables of pandas, column by column."""
+    whole = [concat_columns([part.iloc[:, j] for part in parts]) for j in range(parts[0].shape[1])]
     if not whole:
         return pd.concat(parts, ignore_index=True)
     frame = pd.concat(whole, axis=1)

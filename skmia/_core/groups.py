@@ -125,6 +125,17 @@ def check_class_labels(classes):
     return labels
 
 
+def locate_labels(classes, y):
+    """Return the place of each label among classes in any order, and whether it is there."""
+    order = np.argsort(classes)
+    try:
+        place = np.searchsorted(classes, y, sorter=order)
+    except TypeError:  # of another type than the classes
+        return np.zeros(len(y), dtype=np.intp), np.zeros(len(y), dtype=bool)
+    place = order[np.minimum(place, len(classes) - 1)]
+    return place, classes[place] == y
+
+
 def sum_by_group(values, codes, n_groups):
     """Return the sum of each group, in double precision.
 

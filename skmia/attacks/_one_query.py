@@ -11,6 +11,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.containers import take_rows
+from .._core.groups import locate_labels
 from .._core.needs import Needs
 from .._core.numbers import show
 from .._core.query import check_victim
@@ -36,7 +37,7 @@ CLASSES = frozenset({"proba", "logits", "decision", "label"})
 
 def label_margin(box, points, y):
     """By how much the logit of the label exceeds the others, and its gradient."""
-    return compute_margin(box, points, np.searchsorted(box.classes, y))
+    return compute_margin(box, points, locate_labels(box.classes, y)[0])
 
 
 def as_values(X, who):

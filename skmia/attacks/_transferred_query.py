@@ -13,7 +13,14 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state, gen_batches
 
 from .._core.callers import level_of_user
-from .._core.containers import concat_rows, is_frame, is_tensor, refuse_foreign_table, take_rows
+from .._core.containers import (
+    concat_columns,
+    concat_rows,
+    is_frame,
+    is_tensor,
+    refuse_foreign_table,
+    take_rows,
+)
 from .._core.features import FeatureEncoder
 from .._core.metric_inputs import RATE_TOLERANCE
 from .._core.needs import Needs
@@ -126,8 +133,7 @@ class SwapSearch:
             return np.where(swapped, donors[partner], X)
         columns = {}
         for j, name in enumerate(X.columns):
-            # A column keeps its type, including categories, in a concatenation.
-            both = pd.concat([X.iloc[:, j], donors.iloc[:, j]], ignore_index=True)
+            both = concat_columns([X.iloc[:, j], donors.iloc[:, j]])
             place = np.where(swapped[:, j], len(X) + partner, np.arange(len(X)))
             columns[name] = both.iloc[place].reset_index(drop=True)
         return pd.DataFrame(columns)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
 
-from .._core.containers import check_single_values, is_frame, is_tensor
+from .._core.containers import check_single_values, concat_columns, is_frame, is_tensor
 from .._core.needs import BOTH
 from .._core.numbers import as_numbers, show
 from .._core.query import check_victim
@@ -167,8 +167,7 @@ class UnknownValues:
             return _replace(records, changed)
         columns = {name: X[name].reset_index(drop=True) for name in X.columns}
         for name in self.columns:
-            # A column keeps its type, including categories, in a concatenation.
-            both = pd.concat([X[name], donors[name]], ignore_index=True)
+            both = concat_columns([X[name], donors[name]])
             columns[name] = both.iloc[len(X) + donor].reset_index(drop=True)
         return _replace(records, pd.DataFrame(columns))
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
+from .._core.groups import locate_labels
 from .._core.needs import BOTH, Needs
 from .._core.optional import import_optional
 from .._core.probabilities import (
@@ -439,7 +440,7 @@ class WhiteBoxAttack(PosteriorMixin, SupervisedAttack):
         if white_box.classes is None:
             raise ValueError("WhiteBoxAttack needs a classifier; got a regressor.")
         loss = white_box.loss(inputs, records.y)
-        label = np.searchsorted(white_box.classes, records.y)
+        label = locate_labels(white_box.classes, records.y)[0]
         one_hot = np.eye(len(white_box.classes), dtype=np.float32)[label]
         gradients = [
             next(iter(found.values())) for _, found in white_box.layer_gradients(inputs, records.y)
@@ -503,8 +504,7 @@ class LayerDistanceAttack(SupervisedAttack):
         inputs = white_box.encode(records.X)
         if white_box.classes is None:
             raise ValueError(f"{type(self).__name__} needs a classifier; got a regressor.")
-        white_box.loss(inputs, records.y)  # names an unknown label
-        labels = np.searchsorted(white_box.classes, records.y)
+        labels = white_box.outputs(inputs).label_index(records.y)
         return [*self._read(white_box, inputs), labels]
 
     def _learn(self, collected, membership, seed):

@@ -11,6 +11,7 @@ from sklearn.utils import gen_batches
 
 from .._core.containers import (
     align_columns,
+    concat_columns,
     frame_to_numpy,
     is_frame,
     is_tensor,
@@ -177,9 +178,7 @@ class _FeatureSwap:
         own = np.tile(np.arange(len(self.X)), shape[0])
         columns = {}
         for j, name in enumerate(self.X.columns):
-            # A column keeps its type, including categories, if values are taken from a
-            # concatenation.
-            both = pd.concat([self.X.iloc[:, j], self.donors.iloc[:, j]], ignore_index=True)
+            both = concat_columns([self.X.iloc[:, j], self.donors.iloc[:, j]])
             place = np.where(donor[:, j] >= 0, len(self.X) + donor[:, j], own)
             columns[name] = both.iloc[place].reset_index(drop=True)
         return pd.DataFrame(columns)

@@ -26,6 +26,7 @@ from sklearn.ensemble import (
 from sklearn.pipeline import Pipeline
 
 from .._core.containers import in_memory
+from .._core.groups import locate_labels
 from .._core.kinds import is_classifier
 from .._core.numbers import as_numbers, show
 from .._core.query import FittedSteps, check_victim, unwrap
@@ -219,7 +220,7 @@ def check_labels(model, y):
             f"The model does not know the label {show(y[unknown].tolist()[0])} of "
             f"{unknown.sum()} records; its classes are {show(classes.tolist())}."
         )
-    return np.searchsorted(classes, y)
+    return locate_labels(classes, y)[0]
 
 
 # Rounding of sums of alternating gaps, relative to the range of a column.

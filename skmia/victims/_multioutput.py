@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from .._core.containers import as_rows
 from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
-from .._core.groups import sorted_values
+from .._core.groups import locate_labels, sorted_values
 from .._core.kinds import has_classes_of_several
 from .._core.numbers import show, to_array
 from .._core.query import get_last_step, unwrap
@@ -422,7 +422,7 @@ class JointOutputs(OutputsBase):
             return np.asarray(self._model.classes_)
         combinations, classes = self._combinations, self._list_classes()
         columns = zip(classes, combinations.T, strict=False)
-        known = np.all([_locate_labels(*column)[1] for column in columns], axis=0)
+        known = np.all([locate_labels(*column)[1] for column in columns], axis=0)
         if not known.any():
             raise ValueError(
                 "labels must hold a combination of labels that the model knows; the first is "
@@ -504,14 +504,7 @@ def _list_combinations(labels):
     return labels[first]
 
 
-def _locate_labels(classes, column):
-    """Return the place of each label of a column among the classes, and whether it is there."""
-    order = np.argsort(classes)
-    place = order[np.minimum(np.searchsorted(classes, column, sorter=order), len(classes) - 1)]
-    return place, classes[place] == column
-
-
 def _take_label_proba(proba, classes, column):
     """Return probability of each label of a column; 0 for labels that the model does not know."""
-    place, is_known = _locate_labels(classes, column)
+    place, is_known = locate_labels(classes, column)
     return np.where(is_known, proba[:, place], 0.0)

@@ -37,6 +37,7 @@ def _check_matrix(answer, n_rows, classes):
     expected = (n_rows, len(classes))
     if answer.shape != expected:
         cure, is_flat = "", answer.shape in ((n_rows,), (n_rows, 1))
+        is_flat &= not any(map(np.ndim, answer.flat))
         if is_flat and np.isin(answer, classes).all():
             cure = ' For labels, pass kind="label".'
         elif is_flat and len(classes) == 2 and answer.dtype.kind in "biuf":
@@ -289,6 +290,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
 
     def _write(self, name, answer):
         make_private_folder(Path(self.checkpoint))
+        answer = answer.tolist() if answer.dtype == object else answer  # labels of a column of text
         write_atomically(self._place(name), lambda file: np.save(file, answer, allow_pickle=False))
 
     def _call(self, batch):

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.containers import as_rows, take_rows
-from .._core.groups import check_class_labels
+from .._core.groups import check_class_labels, locate_labels
 from .._core.numbers import show, to_array
 from .._core.outputs import Outputs
 from .._core.sklearn import StrOptions, at_least
@@ -150,12 +150,9 @@ class FunctionClassifier(TransactionMixin, ClassifierMixin, BaseEstimator):
             raise ValueError(f"X has {X.shape[0]} rows and y has the shape {y.shape}.")
         check_classification_targets(y)
         self.classes_ = np.unique(y) if self.classes is None else check_class_labels(self.classes)
-        order = np.argsort(self.classes_)
-        numbers = np.searchsorted(self.classes_, y, sorter=order).clip(max=len(order) - 1)
-        numbers = order[numbers]
-        unknown = self.classes_[numbers] != y
-        if unknown.any():
-            first = show(y[unknown].tolist()[0])
+        numbers, known = locate_labels(self.classes_, y)
+        if not known.all():
+            first = show(y[~known].tolist()[0])
             raise ValueError(f"y holds the label {first}, which is not among the classes.")
         if len(X.shape) == 2:
             self.n_features_in_ = X.shape[1]

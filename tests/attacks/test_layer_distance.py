@@ -1,5 +1,7 @@
 """Distances between layers, in closed form and by hand."""
 
+import copy
+
 import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
@@ -7,6 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records
+from skmia.attacks._one_query import label_margin
 from skmia.attacks.white_box import (
     ClassGaussians,
     FisherRaoAttack,
@@ -126,6 +129,22 @@ def test_the_score_is_the_weighted_sum_of_ratios(audit):
         )
         expected += weight * out.measure(asked) / into.measure(asked)
     np.testing.assert_allclose(attack.score_samples(rest), expected, rtol=1e-8)
+
+
+def test_logits_in_another_order_of_the_classes_are_the_same(audit):
+    victim, records, membership = audit
+    order, net = [2, 0, 1], copy.deepcopy(victim.estimator)  # as the classes of a net may be given
+    net.classes_ = net.classes_[order]
+    net.coefs_[-1], net.intercepts_[-1] = net.coefs_[-1][:, order], net.intercepts_[-1][order]
+    scores = [
+        FisherRaoAttack(model, layers=[], max_iter=20, cross_fit=False)
+        .fit(records[:300], membership[:300])
+        .score_samples(records[300:])
+        for model in (victim, FrozenEstimator(net))
+    ]
+    np.testing.assert_allclose(*scores)
+    boxes = open_white_box(victim), open_white_box(net)
+    np.testing.assert_allclose(*(label_margin(one, records.X, records.y)[0] for one in boxes))
 
 
 @pytest.mark.parametrize("attack", [MahalanobisAttack, FisherRaoAttack])

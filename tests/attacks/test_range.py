@@ -171,6 +171,9 @@ def test_tables_keep_their_types():
     assert points.X.dtypes.tolist() == frame.dtypes.tolist()
     assert points.X["age"].tolist() == [30, 40, 50]
     assert points["group"].tolist() == ["x", "y", "y"]
+    others = Records(frame[:2].astype({"city": str}))
+    points = UnknownValues(["city"], others)(records, np.random.RandomState(0))
+    assert points.X.dtypes.tolist() == frame.dtypes.tolist()
     noisy = GaussianRange([1.0])(Records(frame[["age"]], [0, 1, 0]), np.random.RandomState(0))
     assert np.ptp(noisy.X["age"].to_numpy() - frame["age"]) < 1e-12
 

@@ -101,6 +101,23 @@ def test_swaps_keep_the_types_of_the_columns():
     assert all(types.equals(table.dtypes) for types in seen)
 
 
+@pytest.mark.parametrize("dtype", ["category", "str"])
+def test_swapped_categories_are_those_of_the_records(dtype):
+    cities = pd.Series(list("abca"), dtype="category")
+    table, seen = pd.DataFrame({"city": cities, "age": [30, 40, 50, 60]}), []
+
+    class Victim(DummyClassifier):
+        def predict(self, X):
+            seen.append(X["city"].cat.categories.tolist())
+            return super().predict(X)
+
+    victim = LabelOnlyDefense(Victim()).fit(table, [1, 1, 1, 0])
+    donors = Records(pd.DataFrame({"city": list("ba"), "age": [1, 2]}).astype({"city": dtype}))
+    LabelRobustness("swap", population=donors).of(victim, Records(table, [1, 1, 1, 0]))
+    assert len(seen) == 5
+    assert all(categories == ["a", "b", "c"] for categories in seen)
+
+
 def test_swaps_of_arrays_and_tables_are_the_same():
     expected = LabelRobustness("swap", population=Records(X, Y)).of(VICTIM, Records(X, Y))
     table = Records(pd.DataFrame(X), Y)

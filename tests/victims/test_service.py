@@ -118,6 +118,12 @@ def test_labels_in_place_of_probabilities_are_refused_with_the_kind():
         victim.predict_proba(np.zeros((3, 1)))
 
 
+def test_a_column_of_rows_is_no_matrix():
+    victim = CallableVictim(lambda rows: pd.Series([[0.5, 0.5]] * len(rows)), classes=["a", "b"])
+    with pytest.raises(ValueError, match=r"of shape \(3, 2\); got \(3,\)\."):
+        victim.predict_proba(np.zeros((3, 1)))
+
+
 def test_a_column_of_labels_is_one_label_a_row():
     victim = CallableVictim(lambda rows: [["b"]] * len(rows), classes=["a", "b"], kind="label")
     assert victim.predict(np.zeros((3, 1))).tolist() == ["b"] * 3
@@ -288,7 +294,8 @@ def test_many_records_are_one_query(monkeypatch):
 
 
 def test_labels_are_kept_with_their_classes(tmp_path):
-    for classes in ([False, True], ["no", "yes"]):
+    lists = [False, True], ["no", "yes"], pd.Series(["of", "text"]), np.array([1, 2], dtype=object)
+    for classes in lists:
         victim = CallableVictim(
             lambda rows, classes=classes: [classes[int(x > 0)] for x in rows[:, 0]],
             classes,

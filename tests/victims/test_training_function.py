@@ -154,6 +154,8 @@ def test_a_class_that_is_missing_has_its_place():
     assert model.query(np.zeros((0, 1))).shape == (0, 3)
     with pytest.raises(ValueError, match="holds the label 7, which is not among the classes"):
         model.fit(np.zeros((4, 1)), [7, 0, 1, 2])
+    with pytest.raises(ValueError, match="holds the label 'a', which is not among the classes"):
+        model.fit(np.zeros((4, 1)), np.array(list("aabb"), dtype=object))
     narrow = FunctionClassifier(train, kind="proba").fit(np.zeros((4, 1)), y)
     with pytest.raises(ValueError, match=r"shape \(2, 2\); got \(2, 3\). If a class is missing"):
         narrow.predict(np.zeros((2, 1)))
