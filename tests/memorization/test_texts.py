@@ -614,3 +614,25 @@ def test_prompts_are_the_tokens_that_they_share_with_the_texts():
         pytest.raises(ValueError, match="the model reads 20.*record 0 of 2"),
     ):
         reader.read(["a" * 30, "ab"], prompts=["a" * 25, ""])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_a_table_are_what_a_tokenizer_returned(library):
+    padded = pad([[5, 1, 4], [2, 2]])
+    frame = pytest.importorskip(library).DataFrame(dict(padded))
+    assert_array_equal(token_records(frame).X, token_records(padded).X)
+    model = NGramModel(2).fit([[5, 1, 4, 2]])
+    assert_array_equal(log_perplexity(model, frame), log_perplexity(model, padded))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_of_a_data_set_all_have_a_mask_or_none_has(order):
+    rows = [{"input_ids": [1, 2]}, {"input_ids": [3, 0], "attention_mask": [1, 0]}]
+    with pytest.raises(ValueError, match="Record . has no 'attention_mask'"):
+        token_records(rows[::order])
+
+
+def test_outputs_of_padding_are_left_out_without_a_mask():
+    padded = TokenOutputs([[-1.0, -2.0, -3.0], [-4.0, -5.0, -9.0]])
+    found = token_records([[5, 1, 4], [2, 2]], outputs=padded)["outputs"]
+    assert_array_equal(found.log_proba, [[-1.0, -2.0, -3.0], [-4.0, -5.0, NAN]])
