@@ -1,6 +1,6 @@
 """Canaries: the space of their candidates, and their insertion into training data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -299,7 +299,7 @@ def insert_canaries(
     for name, given in (("sequences", sequences), ("canaries", canaries)):
         if isinstance(given, str):
             raise ValueError(f"Expected a sequence of {name}; got a single text, {show(given)}.")
-        if not np.iterable(given):
+        if not np.iterable(given) or isinstance(given, Mapping):
             raise ValueError(f"{name} must be a sequence of sequences; got {show(given)}.")
     sequences, canaries = table_to_rows(sequences), list(table_to_rows(canaries))
     copies = to_array(n_insertions, "n_insertions", "be a whole number, or one for each canary")

@@ -158,7 +158,7 @@ def _list_sequences(sequences):
 def _read_rows_like(values, name, rows):
     """Return a row of numbers for each row of tokens, of its length."""
     must = f"{name} must have a row for each text and a number for each of its tokens"
-    found = list(values) if np.iterable(values) else []
+    found = list(table_to_rows(values)) if np.iterable(values) else []
     if name == "labels" and not any(map(np.ndim, found)):
         raise ValueError(f"{must}; leave labels of classes out, got {show(values)}.")
     flat = [i for i, one in enumerate(found) if np.ndim(one) != 1]

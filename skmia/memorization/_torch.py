@@ -1,11 +1,12 @@
 """A torch module as a sequence model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._core.containers import as_table
 from .._core.numbers import MOST, check_count, check_number, show
 from .._core.optional import import_optional
 from .._core.records import Records
@@ -432,8 +433,9 @@ class TransformersModel(TorchSequenceModel):
 
 
 def _list_texts(texts, name):
-    is_single = isinstance(texts, str) or not np.iterable(texts)
-    if is_single or not all(isinstance(text, str) for text in texts):
+    # Of a table and a dictionary, names would be taken for texts.
+    is_other = isinstance(texts, str | Mapping) or as_table(texts) is not None
+    if is_other or not np.iterable(texts) or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{name} must be a sequence of texts; got {show(texts)}.")
     return list(texts)
 

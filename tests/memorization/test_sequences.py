@@ -95,6 +95,10 @@ def test_samples_are_uniform_and_repeatable():
     (lambda: CanaryFormat([None], range(3)).candidates(0, 1.5), "stop must be a position"),
     (lambda: CanaryFormat([None], range(3)).sample(-1), "n_samples must be an integer of 0"),
     (lambda: insert_canaries("abc", ["d"]), "Expected a sequence of sequences; got a single text"),
+    (
+        lambda: insert_canaries({"input_ids": [[1]]}, [[2]]),
+        "sequences must be a sequence of sequences; got {'input_ids'",
+    ),
     (lambda: NGramModel().fit(""), "X must be a sequence of sequences of whole numbers; got ''"),
     (lambda: NGramModel().fit([[0], ["a"]]), "X must be a sequence of sequences of whole numbers"),
     (lambda: NGramModel().fit([[]]), "got none"),
