@@ -269,6 +269,12 @@ def test_what_is_missing_is_named(attack, offer, reason):
     assert reason in needs_of(attack).why_not(offer)
 
 
+def test_access_by_a_word_that_is_not_known_is_missing():
+    needs = Needs(frozenset({"proba"}), access=frozenset({"gradient"}))
+    reason = "it needs 'gradient' of the victim, which it does not give"
+    assert needs.why_not(Offer("proba", access=frozenset({"gradients"}))) == reason
+
+
 def test_what_is_enough():
     assert RMIA(temperature=3.0).needs().why_not(Offer("decision", keeps={("auto", 2.0)})) is None
     assert RMIA().needs().why_not(Offer("proba", keeps={"auto"})) is None

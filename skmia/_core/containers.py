@@ -624,6 +624,11 @@ def as_table(rows):
     return rows if is_frame(rows) or isinstance(rows, TableRows) else as_foreign(rows)
 
 
+def table_to_rows(values):
+    """Return a table of any library as an array of its rows, and anything else as it is."""
+    return values if as_table(values) is None else frame_to_numpy(in_memory(values))
+
+
 # Kinds of columns of pandas of which any two can be joined without another meaning of the values.
 _FAMILIES = (
     ("truth values", pd.api.types.is_bool_dtype),

@@ -5,6 +5,7 @@ from numbers import Integral
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from .containers import as_table, in_memory, take_column
 from .numbers import show, to_array
@@ -82,7 +83,8 @@ def _take_group_column(X, group, fields, name):
         return np.asarray(take_column(table, group))
     n_columns = X.shape[1] if table is None and X.ndim == 2 else 0
     if not isinstance(group, str) and 0 <= group < n_columns:
-        return np.asarray(in_memory(X)[:, [group]]).ravel()
+        column = in_memory(X)[:, [group]]
+        return np.asarray(column.toarray() if sparse.issparse(column) else column).ravel()
     have = ", ".join(map(str, columns)) or (f"0 to {n_columns - 1}" if n_columns else "none")
     raise ValueError(
         f"{name}={show(group)} is not a field of the records, nor a column of X: the fields are "

@@ -181,11 +181,13 @@ def _say_what_is_read(needs):
 
 
 def _why_no_access(needs, offer):
-    missing = [word for word in ACCESS if word in needs.access - offer.access]
+    lacks = needs.access - offer.access
+    # A word that is not known is not given either.
+    missing = [word for word in ACCESS if word in lacks] + sorted(lacks - ACCESS.keys())
     if not missing:
         return None
     reason = next((offer.withheld[word] for word in missing if word in offer.withheld), None)
-    wanted = _join_words([ACCESS[word] for word in missing], "and")
+    wanted = _join_words([ACCESS.get(word, repr(word)) for word in missing], "and")
     return f"it needs {wanted} of the victim, {reason or 'which it does not give'}"
 
 

@@ -465,6 +465,14 @@ def query_victim(victim, X):
         return join_outputs(chain([first], parts), n_rows)
 
 
+def refuse_other_than_records(records):
+    if not isinstance(records, Records):
+        raise TypeError(
+            f"Expected skmia.Records, got {type(records).__name__}; "
+            "wrap the features and task labels as Records(X, y)."
+        )
+
+
 def query(victim: BaseEstimator | None, records: Records) -> Outputs:
     """Query a victim with records, or read the outputs that they store if it is None.
 
@@ -497,6 +505,7 @@ def query(victim: BaseEstimator | None, records: Records) -> Outputs:
     >>> bool(query(victim, records).is_correct(records.y).mean() > 0.9)
     True
     """
+    refuse_other_than_records(records)
     if victim is not None:
         outputs = query_victim(victim, records.X)
         check_targets(victim, outputs, records.y)

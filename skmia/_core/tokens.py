@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse, special
 
 from .callers import level_of_user
-from .containers import read_only
-from .numbers import as_numbers, check_number, show, to_array
+from .containers import is_tensor, read_only, table_to_rows
+from .numbers import as_numbers, check_number, denullify, show, to_array
 from .outputs import Outputs, as_key
 from .probabilities import PROBABILITY_FLOOR
 from .types import ArrayLike
@@ -303,7 +303,10 @@ def _get_scale(base):
 
 def _read_token_numbers(values, name):
     """Return the numbers of tokens as a matrix, rows of different lengths with NaN behind them."""
-    if isinstance(values, list | tuple) and any(isinstance(row, list | tuple) for row in values):
+    values = table_to_rows(values)
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        values = denullify(values)
+    if _is_list_of_rows(values):
         if _find_mapping(values) is not None:
             raise ValueError(
                 f"{name} holds dictionaries, as services list the most probable tokens: "
@@ -320,6 +323,13 @@ def _read_token_numbers(values, name):
             "per text, such as a mean loss, store Outputs(values, kind='log_odds') instead."
         )
     return given
+
+
+def _is_list_of_rows(values):
+    """Return whether something holds rows, each of which may have a length of its own."""
+    if isinstance(values, np.ndarray) and (values.ndim != 1 or values.dtype != object):
+        return False
+    return not is_tensor(values) and np.iterable(values) and any(map(np.iterable, values))
 
 
 def _find_mapping(rows):

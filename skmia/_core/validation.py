@@ -7,8 +7,8 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from .numbers import as_series, show, to_array
-from .query import check_victim, unwrap
-from .records import Records, get_features
+from .query import check_victim, refuse_other_than_records, unwrap
+from .records import get_features
 
 
 def check_records(records, *, labels=True, targets=False):
@@ -16,11 +16,7 @@ def check_records(records, *, labels=True, targets=False):
 
     targets says whether y may have several columns, of a regressor of several targets.
     """
-    if not isinstance(records, Records):
-        raise TypeError(
-            f"Expected skmia.Records, got {type(records).__name__}; "
-            "wrap the features and task labels as Records(X, y)."
-        )
+    refuse_other_than_records(records)
     if len(records) == 0:
         raise ValueError("Expected at least 1 record; got 0.")
     if labels and records.y is None:

@@ -45,6 +45,7 @@ from ._pool_attack import (
     compare_with,
     find_judged,
     get_neutral,
+    list_models,
     list_repeatable,
     rate_threshold,
     score_in_place,

@@ -216,7 +216,13 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             Higher means more likely a member.
         """
         records = check_features(self, self._check_and_order(X))
-        return refuse_nan(np.asarray(self._score_samples(records), dtype=np.float64))
+        scores = np.asarray(self._score_samples(records), dtype=np.float64)
+        if scores.shape != (len(records),):
+            raise ValueError(
+                f"_score_samples of {type(self).__name__} must return one score for each of "
+                f"{len(records)} records; got an array of shape {scores.shape}."
+            )
+        return refuse_nan(scores)
 
     def decision_function(self, X: Records) -> np.ndarray:
         """Compute the distance to the threshold, ``score_samples(records) - offset_``.

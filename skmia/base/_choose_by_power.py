@@ -147,6 +147,11 @@ def choose_by_power(
             "grid must hold at least one setting, or be an empty dict to try attacks as they are; "
             f"got {show(grid)}."
         )
+    if any({"shadows", "victim"} & params.keys() for _, params in settings):
+        raise ValueError(
+            "grid must leave shadows and victim out, as all settings of an attack are compared on "
+            "its pool; compare pools as several attacks: {'one': LiRA(shadows=one), ...}."
+        )
     models, units = choose_pairs(pool.design_, count_pseudo_victims(len(records)))
     figures = [
         measure_models(

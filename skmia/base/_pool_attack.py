@@ -15,6 +15,7 @@ from .._core.hashing import draw_by_content
 from .._core.kinds import is_regressor
 from .._core.moments import compute_sides, cut, take_moments
 from .._core.needs import Needs
+from .._core.numbers import show, to_array
 from .._core.pseudo_victims import (
     FEWEST_MODELS,
     SCORES_FOR_MEDIAN,
@@ -131,6 +132,20 @@ def check_repeatable(attack):
             "attack must be one that compares records with shadow models; got "
             f"{type(attack).__name__}."
         )
+
+
+def list_models(models, n_models):
+    """Return the numbers of models, which may also be given as a mask."""
+    models = to_array(models, "models", "be numbers of models, or a mask")
+    if models.dtype == bool and models.shape == (n_models,) and models.any():
+        return np.flatnonzero(models)
+    right = models.ndim == 1 and np.issubdtype(models.dtype, np.integer)
+    if not right or len(models) == 0 or models.min() < 0 or models.max() >= n_models:
+        raise ValueError(
+            f"models must be numbers from 0 to {n_models - 1}, or a mask of {n_models} models with "
+            f"one at least; got {show(models.tolist())}."
+        )
+    return models
 
 
 def list_repeatable(attacks):
@@ -520,7 +535,7 @@ class PoolAttack(BaseAttack):
         X : Records of n records
             Records of the pool.
         models : array-like of shape (n_chosen,)
-            Indices of shadow models.
+            Indices of shadow models, or a mask of them.
 
         Yields
         ------
@@ -540,13 +555,13 @@ class PoolAttack(BaseAttack):
             If no record can be judged with the remaining models.
         """
         check_is_fitted(self)
-        records, models = check_records(X, targets=True), np.asarray(models, dtype=int)
-        n_models = len(self.pool_.membership_)
+        records, n_models = check_records(X, targets=True), len(self.pool_.membership_)
         if n_models < FEWEST_MODELS:
             raise TooFewModelsError(
                 "Shadow models can be treated as the victim in a pool of at least "
                 f"{FEWEST_MODELS} models; this pool has {n_models}."
             )
+        models = list_models(models, n_models)
         reader, some = self._reader, False
         columns, comparison = (
             self.pool_.locate(records),

@@ -91,10 +91,12 @@ class PrivateSearchCV(
         Private estimator with a method ``plan_steps``, such as :class:`DPSGDClassifier`. Its
         ``ledger``, if it has one, gets one entry for the whole search.
     param_distributions : dict of str to list or distribution, or a list of such dicts
-        As of :class:`~sklearn.model_selection.RandomizedSearchCV`. If all values are lists, all
-        combinations are candidates; else ``n_candidates`` are drawn without the data.
+        As of :class:`~sklearn.model_selection.RandomizedSearchCV`. If all values are lists with at
+        most 1,000 combinations, all of these are candidates; else ``n_candidates`` are drawn
+        without the data.
     n_candidates : int, default=64
-        Number of candidates that are drawn from distributions.
+        Number of candidates that are drawn from distributions, or from more than 1,000
+        combinations.
     mean_trials : float, default=16
         Mean number of trials, above 1.
     law : {"negative-binomial", "poisson"}, default="negative-binomial"
@@ -309,6 +311,11 @@ class PrivateSearchCV(
     def _list_candidates(self):
         given = self.param_distributions
         tables = [given] if isinstance(given, Mapping) else given
+        if not len(tables):
+            raise ValueError(
+                "param_distributions must hold at least one dict, which may be empty to try the "
+                "estimator as it is; got []."
+            )
         is_grid = all(not hasattr(values, "rvs") for one in tables for values in one.values())
         if is_grid and len(grid := ParameterGrid(given)) <= _MOST_CANDIDATES:
             return list(grid)

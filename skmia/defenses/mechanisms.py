@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -100,8 +101,13 @@ def read_classes(classes, y):
     return classes
 
 
-def column_values(name, values, n_features):
-    """Return one value for each column, of one for all or of as many as there are columns."""
+def column_values(name, values, n_features, names=()):
+    """Return one value for each column, of one for all or of as many as there are columns.
+
+    A Series whose index holds the names of the columns has values by name.
+    """
+    if isinstance(values, pd.Series) and values.index.is_unique and {*values.index} == {*names}:
+        values = values.loc[list(names)]
     values = to_array(values, name, "be a number or one for each column", np.float64)
     if values.shape not in ((), (n_features,)):
         raise ValueError(
@@ -638,8 +644,9 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     delta : float, default=1e-5
         Above 0 and below 1; far below one over the number of records.
     lower, upper : float or array-like of shape (n_features,), default=None
-        Ends of the range of each column, given without looking at the data, or by ``schema``.
-        ``transform`` clips values to the range, so that the guarantee holds.
+        Ends of the range of each column, given without looking at the data, or by ``schema``. A
+        Series whose index holds the names of the columns has them by name. ``transform`` clips
+        values to the range, so that the guarantee holds.
     widths : float or array-like of shape (n_features,), default=None
         Instead of the ends, the largest change of each column by one record. Values are then not
         clipped, and the guarantee relies on this claim of the user. For the mean of B values, it is
@@ -742,7 +749,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     def _calibrate(self, n_features):
         self._bounds = self._read_bounds(n_features)
         if self._bounds is None:
-            self.widths_ = column_values("widths", self.widths, n_features)
+            self.widths_ = self._read_columns("widths", n_features)
             if self.widths_.min() < 0:
                 raise ValueError(f"widths must be 0 or more; got {self.widths_.min()}.")
         else:
@@ -783,6 +790,10 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
             if self.schema is None and given != (True, True, False):
                 yield "Pass either both lower and upper, or widths, or a schema."
 
+    def _read_columns(self, name, n_features):
+        names = getattr(self, "feature_names_in_", ())
+        return column_values(name, getattr(self, name), n_features, names)
+
     def _read_bounds(self, n_features):
         """Return the two ends of each column, or None when there are widths."""
         if self.widths is not None:
@@ -790,8 +801,8 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         if self.schema is not None:
             ends = [find_range_ends(column) for column in self.schema.columns.values()]
             return tuple(np.transpose(ends))
-        lower = column_values("lower", self.lower, n_features)
-        upper = column_values("upper", self.upper, n_features)
+        lower = self._read_columns("lower", n_features)
+        upper = self._read_columns("upper", n_features)
         refuse_crossed(lower, upper)
         return lower, upper
 

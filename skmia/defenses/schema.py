@@ -213,13 +213,11 @@ class DeclaredSchema:
             Number of cells by column, and of labels as ``"classes"``. The counts are exact, so show
             them only to people who may see the rows.
         """
-        counts = {
-            name: int((~fits).sum())
-            for name, (_, fits) in zip(self.columns, self._read_columns(X), strict=True)
-        }
-        if y is not None:
-            counts["classes"] = int((self.read_labels(y, self.find_classes()) < 0).sum())
-        return pd.Series(counts, dtype=int)
+        names, counts = list(self.columns), [(~fits).sum() for _, fits in self._read_columns(X)]
+        if y is not None:  # a column may have this name as well
+            names.append("classes")
+            counts.append((self.read_labels(y, self.find_classes()) < 0).sum())
+        return pd.Series(counts, pd.Index(names, tupleize_cols=False), dtype=int)
 
     def read_table(self, X: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Read rows: numbers in their ranges, and places of values.

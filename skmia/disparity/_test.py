@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.callers import level_of_user
-from .._core.containers import as_table
+from .._core.containers import as_table, in_memory
 from .._core.escaping import visible
 from .._core.groups import find_groups
 from .._core.numbers import to_array
@@ -34,6 +34,7 @@ def check_table(table):
 
     Shapes: table (n_rounds, n_groups).
     """
+    table = in_memory(table)  # of any library, with the names of its columns
     if not isinstance(table, pd.DataFrame):
         table = to_array(table, "The table", "have a row for each round")
         if table.ndim != 2:
@@ -790,7 +791,12 @@ class DisparityTest(TransactionMixin, BaseEstimator):
             Largest difference, at least 0; 0 means that all groups are equally vulnerable.
         """
         check_is_fitted(self)
-        return self.disparity_ if X is None else float(np.ptp(self.predict(X)))
+        if X is None:
+            return self.disparity_
+        means = self.predict(X)
+        if not len(means):
+            raise ValueError("X has no records, so no groups to compare; give some, or None.")
+        return float(np.ptp(means))
 
     def summary(self) -> str:
         """Summarize the results in words and tables.

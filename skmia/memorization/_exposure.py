@@ -49,9 +49,10 @@ class CandidateList:
 
     def encode(self, sequences):
         rows = check_token_rows(read_matrix(sequences))
-        missing = self._rows.shape[1] - rows.shape[1]
-        if missing <= 0:
-            return rows
+        width = self._rows.shape[1]
+        if (rows[:, width:] == PAD).all():  # padding does not count
+            rows = rows[:, :width]
+        missing = max(0, width - rows.shape[1])
         return np.pad(rows, ((0, 0), (0, missing)), constant_values=PAD)
 
     def sample(self, n_samples, *, random_state=None):
@@ -111,7 +112,9 @@ def _walk_tree(model, secrets):
     prefixes = given
     for i in range(secrets.n_given, last + 1):
         choice = secrets.choices[i]
-        steps = _in_chunks(lambda part, choice=choice: next_bits(model, part)[:, choice], prefixes)
+        steps = _in_chunks(
+            lambda part, choice=choice: next_bits(model, part, choice)[:, choice], prefixes
+        )
         bits = (bits[:, None] + steps).ravel()
         if i < last:
             tail = np.tile(choice, len(prefixes))
@@ -199,7 +202,7 @@ def _negative_likelihood(parameters, z):
 
 def fit_skew_normal(values):
     """Return the maximum likelihood, from the moments on."""
-    with np.errstate(over="ignore"):  # of which the next lines tell
+    with np.errstate(over="ignore", invalid="ignore"):  # of which the next lines tell
         mean, spread = values.mean(), values.std()
     if not np.isfinite(spread) or spread <= 1e-12 * max(1.0, abs(mean)):
         raise ValueError(

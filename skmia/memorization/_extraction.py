@@ -76,7 +76,7 @@ def _expand_frontier(model, secrets, popped, frontier):
         choice = secrets.choices[length]
         prefixes = np.array([prefix for _, prefix in some], dtype=np.intp)
         prefixes = prefixes.reshape(len(some), length)
-        steps = next_bits(model, prefixes)[:, choice]
+        steps = next_bits(model, prefixes, choice)[:, choice]
         for (bits, prefix), row in zip(some, steps.tolist(), strict=True):
             for token, step in zip(choice.tolist(), row, strict=True):
                 if step < np.inf:

@@ -1,12 +1,13 @@
 """Canaries: the space of their candidates, and their insertion into training data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from .._core.numbers import show, to_array
+from .._core.containers import table_to_rows
+from .._core.numbers import check_number, show, to_array
 from .._core.randomness import check_random_state
 from .._core.types import ArrayLike, Seed
 from ._model import check_sequences
@@ -133,7 +134,7 @@ class CanaryFormat:
         if isinstance(sequences, str):
             raise ValueError(f"Expected a sequence of texts; got a single one, {sequences!r}.")
         try:
-            rows = [self._tokens(sequence) for sequence in sequences]
+            rows = [self._tokens(sequence) for sequence in table_to_rows(sequences)]
         except TypeError:  # not to be gone through
             rows = []
         if len({len(row) for row in rows}) != 1:
@@ -154,8 +155,8 @@ class CanaryFormat:
         """
         if self.alphabet is None:
             raise ValueError("Texts need an alphabet; without one, the tokens are the sequence.")
-        tokens = check_sequences(tokens)
-        if tokens.max() >= len(self.alphabet):
+        tokens = check_sequences(tokens, least=0)
+        if tokens.max(initial=-1) >= len(self.alphabet):
             raise ValueError(
                 f"The alphabet has tokens from 0 to {len(self.alphabet) - 1}; got {tokens.max()}."
             )
@@ -176,6 +177,7 @@ class CanaryFormat:
         candidates : ndarray of shape (n_samples, length)
             Tokens.
         """
+        check_number(n_samples, "n_samples", "an integer of 0 or more", 0, whole=True)
         rng = check_random_state(random_state)
         columns = [choice[rng.randint(len(choice), size=n_samples)] for choice in self.choices]
         return np.column_stack(columns)
@@ -223,19 +225,23 @@ class CanaryFormat:
         Parameters
         ----------
         start, stop : int, default=0, None
-            Positions. If `stop` is None, up to the end.
+            Positions from 0 on. If `stop` is None, up to the end.
 
         Returns
         -------
         candidates : ndarray of shape (stop - start, length)
             Tokens.
         """
-        stop = self.n_candidates if stop is None else min(stop, self.n_candidates)
-        rest = np.arange(start, stop)
+        stop = self.n_candidates if stop is None else stop
+        for name, position in (("start", start), ("stop", stop)):
+            check_number(position, name, "a position, an integer of 0 or more", 0, whole=True)
+        stop = min(stop, self.n_candidates)
+        # As of positions, some spaces are larger than any fixed number of bits.
+        rest = np.arange(start, stop, dtype=object if stop > _LARGEST else np.intp)
         columns = []
         for choice in reversed(self.choices):
-            rest, digit = np.divmod(rest, len(choice))
-            columns.append(choice[digit])
+            columns.append(choice[(rest % len(choice)).astype(np.intp)])
+            rest = rest // len(choice)
         return np.column_stack(columns[::-1])
 
 
@@ -290,11 +296,12 @@ def insert_canaries(
     >>> insert_canaries(["to be", "or not"], ["pin 1234"], 2, random_state=1)
     ['to be', 'or not', 'pin 1234', 'pin 1234']
     """
-    if isinstance(canaries, str):
-        raise ValueError(f"Expected a sequence of canaries; got a single text, {canaries!r}.")
-    if not np.iterable(canaries):
-        raise ValueError(f"canaries must be a sequence of sequences; got {show(canaries)}.")
-    canaries = list(canaries)
+    for name, given in (("sequences", sequences), ("canaries", canaries)):
+        if isinstance(given, str):
+            raise ValueError(f"Expected a sequence of {name}; got a single text, {show(given)}.")
+        if not np.iterable(given) or isinstance(given, Mapping):
+            raise ValueError(f"{name} must be a sequence of sequences; got {show(given)}.")
+    sequences, canaries = table_to_rows(sequences), list(table_to_rows(canaries))
     copies = to_array(n_insertions, "n_insertions", "be a whole number, or one for each canary")
     whole = copies.dtype.kind in "iu" and (copies >= 0).all()
     if not whole or copies.shape not in ((), (len(canaries),)):

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.containers import table_to_rows
 from .._core.numbers import as_numbers, check_number, show, to_array
 from .._core.query import check_fitted
 from .._core.sklearn import Interval, at_least
@@ -92,16 +93,20 @@ def check_sequences(sequences, *, least=1):
     return tokens.astype(np.intp, copy=False)
 
 
-def next_bits(model, prefixes):
+def next_bits(model, prefixes, asked=()):
     """Return what each next token costs, -log2 of its probability.
 
-    Return bits of shape (n, n_tokens).
+    Take asked, tokens that must be among them; return bits of shape (n, n_tokens).
     """
     log_proba = _as_log_proba(model.next_log_proba(prefixes))
     if log_proba.ndim != 2 or len(log_proba) != len(prefixes):
         raise ValueError(
             f"next_log_proba must return an array of shape ({len(prefixes)}, n_tokens), with a row "
             f"for each prefix; got one of shape {log_proba.shape}."
+        )
+    if np.max(asked, initial=-1) >= log_proba.shape[1]:
+        raise ValueError(
+            f"The model knows tokens from 0 to {log_proba.shape[1] - 1}; got {np.max(asked)}."
         )
     return _nats_to_bits(log_proba)
 
@@ -120,10 +125,18 @@ def _nats_to_bits(log_proba):
 def token_bits(model, tokens, n_given):
     """Return what each token after the given ones costs."""
     if hasattr(model, "token_log_proba"):
-        return _nats_to_bits(_as_log_proba(model.token_log_proba(tokens, n_given)))
+        log_proba = _as_log_proba(model.token_log_proba(tokens, n_given))
+        shape = len(tokens), tokens.shape[1] - n_given
+        if log_proba.shape != shape:
+            raise ValueError(
+                f"token_log_proba must return an array of shape {shape}, with a number for each "
+                f"token that is not given; got one of shape {log_proba.shape}."
+            )
+        return _nats_to_bits(log_proba)
     rows = np.arange(len(tokens))
     columns = [
-        next_bits(model, tokens[:, :i])[rows, tokens[:, i]] for i in range(n_given, tokens.shape[1])
+        next_bits(model, tokens[:, :i], tokens[:, i])[rows, tokens[:, i]]
+        for i in range(n_given, tokens.shape[1])
     ]
     return np.column_stack(columns) if columns else np.zeros((len(tokens), 0))
 
@@ -143,7 +156,7 @@ def token_moments(model, tokens):
         return found
     rows, moments = np.arange(len(tokens)), np.empty((3, *tokens.shape))
     for i in range(tokens.shape[1]):
-        log_proba = -np.log(2) * next_bits(model, tokens[:, :i])
+        log_proba = -np.log(2) * next_bits(model, tokens[:, :i], tokens[:, i])
         moments[0, :, i] = log_proba[rows, tokens[:, i]]
         proba = np.exp(log_proba)
         log_proba = np.where(proba > 0, log_proba, 0.0)  # p log p is 0 for what cannot come
@@ -247,6 +260,7 @@ def check_token_rows(X):
 
 def _read_sequences(X):
     """Return each sequence as an array of tokens."""
+    X = table_to_rows(X)
     try:
         sequences = [to_array(sequence, "A sequence") for sequence in X]
     except (TypeError, ValueError):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.callers import level_of_user
+from .._core.containers import as_table, table_to_rows, take_column
 from .._core.numbers import refuse_first, show, to_array
 from .._core.records import Records
 from .._core.tokens import (
@@ -15,6 +16,7 @@ from .._core.tokens import (
     TokenOutputs,
     arrange_outputs,
     check_given,
+    count_row_lengths,
     name_rows,
     stack_tokens,
 )
@@ -50,7 +52,7 @@ class TokenTexts(NamedTuple):
 def read_texts(sequences, attention_mask=None, labels=None, n_given=None):
     """Read tokens of texts, without padding and with what does not count."""
     given = {"attention_mask": attention_mask, "labels": labels}
-    ids, masks = _unpack_masks(sequences)
+    ids, masks = _unpack_masks(open_table(sequences))
     masks |= {name: mask for name, mask in given.items() if mask is not None}
     rows = _list_sequences(ids)
     inside = _read_mask(masks, "attention_mask", rows)
@@ -99,17 +101,28 @@ def _unpack_masks(sequences):
     return held["input_ids"], masks
 
 
+def open_table(sequences):
+    """Return a table as its columns by name, if it has token ids, or as its rows."""
+    table = as_table(sequences)
+    columns = [] if table is None else list(table.columns)
+    if "input_ids" not in columns:
+        return table_to_rows(sequences)
+    names = [name for name in ("input_ids", *_MASKS) if name in columns]
+    return {name: list(take_column(table, name)) for name in names}
+
+
 def _is_mapping(value):
     return isinstance(value, Mapping)
 
 
 def _collate_dicts(dicts):
     """Return the rows of a data set, a dictionary each, as one dictionary."""
-    names = ("input_ids", *_MASKS)
-    lacking = next((i for i, one in enumerate(dicts) if "input_ids" not in one), None)
-    if lacking is not None:
-        raise ValueError(f"Record {lacking} has no 'input_ids'; got {show(dict(dicts[lacking]))}.")
-    return {name: [one[name] for one in dicts] for name in names if name in dicts[0]}
+    names = [name for name in _MASKS if any(name in one for one in dicts)]
+    for name in ("input_ids", *names):
+        lacking = next((i for i, one in enumerate(dicts) if name not in one), None)
+        if lacking is not None:
+            raise ValueError(f"Record {lacking} has no {name!r}; got {show(dict(dicts[lacking]))}.")
+    return {name: [one[name] for one in dicts] for name in ("input_ids", *names)}
 
 
 def _list_sequences(sequences):
@@ -145,7 +158,7 @@ def _list_sequences(sequences):
 def _read_rows_like(values, name, rows):
     """Return a row of numbers for each row of tokens, of its length."""
     must = f"{name} must have a row for each text and a number for each of its tokens"
-    found = list(values) if np.iterable(values) else []
+    found = list(table_to_rows(values)) if np.iterable(values) else []
     if name == "labels" and not any(map(np.ndim, found)):
         raise ValueError(f"{must}; leave labels of classes out, got {show(values)}.")
     flat = [i for i, one in enumerate(found) if np.ndim(one) != 1]
@@ -313,10 +326,13 @@ def make_records(texts, length=None, **fields):
     """Return the records of texts that were read."""
     X = stack_tokens(texts.rows, texts.counts, length)
     outputs = fields.get("outputs")
-    is_partial = not all(own.all() for own in (*texts.counts, *texts.inside))
-    if isinstance(outputs, TokenOutputs) and is_partial:
-        fields = {**fields, "outputs": _arrange(outputs, texts)}
     lengths = np.array([len(row) for row in texts.rows])
+    if isinstance(outputs, TokenOutputs) and len(outputs) == len(lengths):
+        is_partial = not all(own.all() for own in (*texts.counts, *texts.inside))
+        is_padded = outputs.log_proba.shape[1] == lengths.max()
+        is_padded &= (count_row_lengths(outputs.log_proba) > lengths).any()
+        if is_partial or is_padded:
+            fields = {**fields, "outputs": _arrange(outputs, texts)}
     return Records(X, np.zeros(len(X), dtype=np.int64), **{**fields, LENGTHS: lengths})
 
 
@@ -410,10 +426,12 @@ def token_records(
 
 def read_matrix(sequences, name="Sequences"):
     """Return the tokens of sequences of one length or several, as a matrix like that of records."""
-    if _is_mapping(sequences) or _is_ragged(sequences):
+    sequences = open_table(sequences)
+    is_matrix = not _is_mapping(sequences) and not _is_ragged(sequences)
+    tokens = to_array(sequences, name, "be an array of whole numbers") if is_matrix else None
+    if tokens is None or (tokens.ndim == 1 and tokens.dtype == object):  # of lists, as of a column
         texts = read_texts(sequences)
         return stack_tokens(texts.rows, texts.counts)
-    tokens = to_array(sequences, name, "be an array of whole numbers")
     if tokens.ndim == 2 and tokens.size and tokens.dtype.kind in "iu" and tokens.min() >= 0:
         warn_of_padded_query(tokens)
     return tokens

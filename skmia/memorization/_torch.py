@@ -1,12 +1,13 @@
 """A torch module as a sequence model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.numbers import check_count, show
+from .._core.containers import as_table
+from .._core.numbers import MOST, check_count, check_number, show
 from .._core.optional import import_optional
 from .._core.records import Records
 from .._core.types import ArrayLike
@@ -79,6 +80,9 @@ class TorchSequenceModel:
         if not isinstance(module, import_optional("torch", "torch").nn.Module):
             raise TypeError(f"module must be a torch.nn.Module; got {type(module).__name__}.")
         check_count(batch_size, "batch_size")
+        if start_token is not None:
+            allowed = "None or the number of a token, such as bos_token_id of a tokenizer"
+            check_number(start_token, "start_token", allowed, 0, MOST, whole=True)
         self.module, self.start_token = module, start_token
         self.batch_size, self.device = batch_size, device
         self.max_length = None if max_length is None else check_count(max_length, "max_length")
@@ -103,7 +107,7 @@ class TorchSequenceModel:
         prefixes = check_sequences(prefixes, least=0)
         known = self._with_start(prefixes)
         if known.shape[1] == 0:
-            return self._guess_first(len(prefixes))
+            return self._guess_first(prefixes)
         return self._run(known, lambda logits, rows: logits[:, -1].log_softmax(1))
 
     def token_log_proba(self, sequences: ArrayLike, n_given: int = 0) -> np.ndarray:
@@ -124,14 +128,14 @@ class TorchSequenceModel:
         sequences = check_sequences(sequences, least=0)
         known = self._with_start(sequences)
         if known.shape[1] < 2:
-            return self._guess_first(len(sequences))[:, n_given : sequences.shape[1]]
+            return self._guess_first(sequences)[:, n_given : sequences.shape[1]]
 
         def pick(logits, rows):
             return logits.log_softmax(2).gather(2, rows[:, 1:, None])[:, :, 0]
 
         log_proba = self._run(known[:, :-1], pick, known)
         if self.start_token is None:
-            log_proba = np.column_stack([self._guess_first(len(sequences))[:, 0], log_proba])
+            log_proba = np.column_stack([self._guess_first(sequences)[:, 0], log_proba])
         return log_proba[:, n_given:]
 
     def token_moments(self, sequences: ArrayLike) -> np.ndarray:
@@ -154,7 +158,7 @@ class TorchSequenceModel:
             moments = self._run(known[:, :-1], _measure_token_logits, known).transpose(1, 0, 2)
         if self.start_token is not None:
             return moments
-        first = self._guess_first(len(sequences))[:, :1]
+        first = self._guess_first(sequences)[:, :1]
         return np.concatenate([np.stack([first, first, np.zeros_like(first)]), moments], axis=2)
 
     def _with_start(self, tokens):
@@ -167,10 +171,11 @@ class TorchSequenceModel:
             return tokens
         return np.column_stack([np.full(len(tokens), self.start_token), tokens])
 
-    def _guess_first(self, n_sequences):
+    def _guess_first(self, sequences):
         some_token = np.zeros((1, 1), dtype=np.int64)
         n_tokens = self._run(some_token, lambda logits, rows: logits[:, -1]).shape[1]
-        return np.full((n_sequences, n_tokens), -np.log(n_tokens))
+        _refuse_unknown(sequences, n_tokens)
+        return np.full((len(sequences), n_tokens), -np.log(n_tokens))
 
     def _run(self, tokens, pick, rows=None):
         """Return what ``pick`` takes of the logits after each token."""
@@ -182,9 +187,12 @@ class TorchSequenceModel:
             with torch.inference_mode():
                 for start in range(0, len(tokens), self.batch_size):
                     chunk = slice(start, start + self.batch_size)
-                    batch = torch.as_tensor(tokens[chunk], device=device)
+                    # A copy, as torch warns of arrays that cannot be written to.
+                    batch = torch.tensor(tokens[chunk], device=device)
                     logits = self._check_logits(self._ask_module(batch), batch.shape)
-                    whole = batch if rows is None else torch.as_tensor(rows[chunk], device=device)
+                    whole = batch if rows is None else torch.tensor(rows[chunk], device=device)
+                    if rows is not None:
+                        _refuse_unknown(rows[chunk, 1:], logits.shape[2])
                     parts.append(pick(logits.float(), whole).cpu().numpy())
         finally:
             for part, mode in modes:
@@ -217,6 +225,14 @@ class TorchSequenceModel:
                 f"({shape[0]}, {shape[1]}, n_tokens); got {tuple(getattr(logits, 'shape', ()))}."
             )
         return logits
+
+
+def _refuse_unknown(tokens, n_tokens):
+    if tokens.max(initial=-1) >= n_tokens:
+        raise ValueError(
+            f"The module has logits of {n_tokens} tokens, from 0 to {n_tokens - 1}; got the token "
+            f"{tokens.max()}. Use the tokenizer that it was trained with."
+        )
 
 
 def _measure_token_logits(logits, rows):
@@ -417,8 +433,9 @@ class TransformersModel(TorchSequenceModel):
 
 
 def _list_texts(texts, name):
-    is_single = isinstance(texts, str) or not np.iterable(texts)
-    if is_single or not all(isinstance(text, str) for text in texts):
+    # Of a table and a dictionary, names would be taken for texts.
+    is_other = isinstance(texts, str | Mapping) or as_table(texts) is not None
+    if is_other or not np.iterable(texts) or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{name} must be a sequence of texts; got {show(texts)}.")
     return list(texts)
 

@@ -18,6 +18,7 @@ from ..base import (
     compute_auc_of_sorted,
     compute_tpr,
     get_pool,
+    list_models,
     score_pseudo_victims,
     sort_sides,
 )
@@ -111,19 +112,7 @@ def leave_one_model_out(
 
 
 def _read_models(models, n_models):
-    """Return the numbers of models, which may also be given as a mask."""
-    if models is None:
-        return np.arange(n_models)
-    models = to_array(models, "models", "be numbers of models, or a mask")
-    if models.dtype == bool and models.shape == (n_models,) and models.any():
-        return np.flatnonzero(models)
-    right = models.ndim == 1 and np.issubdtype(models.dtype, np.integer)
-    if not right or len(models) == 0 or models.min() < 0 or models.max() >= n_models:
-        raise ValueError(
-            f"models must be numbers from 0 to {n_models - 1}, or a mask of {n_models} models with "
-            f"one at least; got {show(models.tolist())}."
-        )
-    return models
+    return np.arange(n_models) if models is None else list_models(models, n_models)
 
 
 def _check_fprs(max_fprs):

@@ -269,6 +269,8 @@ def _validate(estimator, X, named):
 
 def _ends(name, ends, is_number, names):
     """Return one end of the range of each column, of a number, one for each, or by name."""
+    if isinstance(ends, pd.Series) and {*ends.index} <= {*names}:
+        ends = ends.to_dict()
     if not isinstance(ends, Mapping):
         return column_values(name, ends, len(is_number))
     places = {names.index(key) if key in names else key: end for key, end in ends.items()}
@@ -317,8 +319,8 @@ class DPWassersteinGAN(BudgetedFits, BaseEstimator):
     Parameters
     ----------
     lower, upper : float, array-like of shape (n_features,) or dict, default=0.0 and 1.0
-        Ends of the range of each column of numbers, or a dictionary from names of columns to ends.
-        They must be public, not computed from the data.
+        Ends of the range of each column of numbers, or a dictionary, or Series, from names of
+        columns to ends. They must be public, not computed from the data.
     columns : {"auto", "number"} or dict, default="auto"
         Which columns have a list of values, with a place in a block of inputs for each. A
         dictionary has for names or places of columns the values, which must be public, with None if

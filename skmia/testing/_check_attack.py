@@ -17,6 +17,7 @@ from .._core.kinds import is_regressor
 from .._core.query import refuse_class
 from .._core.records import Records
 from .._core.types import ArrayLike, Frozen, Seed
+from .._core.validation import check_membership, check_records
 from ..shadow import ShadowPool
 from ._attack_checks import ATTACK_CHECKS, SharedFits
 
@@ -133,7 +134,8 @@ def _bind_checks(records, membership, expected_failed_checks):
     for name in expected:
         if name not in known:
             raise ValueError(f"Unknown check {name!r}; the checks are {', '.join(known)}.")
-    membership = np.asarray(membership).astype(int)
+    check_records(records)
+    membership = check_membership(membership, len(records)).astype(int)
     shared = records, membership, SharedFits(records, membership)
     return [_BoundCheck(function, *shared) for function in ATTACK_CHECKS], expected
 
@@ -170,8 +172,9 @@ def check_attack(
     ------
     AssertionError
         If a check fails, with a sentence that names the first failure.
-    ValueError
-        If ``expected_failed_checks`` holds an unknown name.
+    TypeError, ValueError
+        If ``records`` or ``membership`` are not what an attack is fitted on, or
+        ``expected_failed_checks`` holds an unknown name.
 
     See Also
     --------

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 
 from skmia import Records
-from skmia.base import BaseAttack, LearnedAttack, Needs, SupervisedAttack
+from skmia.base import BaseAttack, LearnedAttack, Needs, SupervisedAttack, query
 from skmia.base._attack import PosteriorMixin
 
 NO_MEMBER = np.nextafter(0.0, -1.0)
@@ -188,6 +188,23 @@ def test_what_an_attack_lacks_is_told_when_it_is_asked_for():
     assert tell_refusal(lambda: FirstColumn().other) == (
         "'FirstColumn' object has no attribute 'other'."
     )
+
+
+@pytest.mark.parametrize("change", [lambda x: x[:1], lambda x: x[:, None]])
+def test_an_attack_returns_one_score_for_each_record(change):
+    class Odd(FirstColumn):
+        def _score_samples(self, records):
+            return change(super()._score_samples(records))
+
+    records = Records(array([[1.0, 0.0], [2.0, 0.0]]), [0, 1])
+    with pytest.raises(ValueError, match="of Odd must return one score for each of 2 records; got"):
+        Odd().fit(records).score_samples(records)
+
+
+def test_only_records_are_queried():
+    model = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
+    with pytest.raises(TypeError, match=r"Expected skmia\.Records, got ndarray; wrap"):
+        query(model, array([[0.0]]))
 
 
 def test_a_subclass_shows_its_own_parameters_and_what_its_methods_may_be_routed():

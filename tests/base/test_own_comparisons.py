@@ -138,6 +138,12 @@ def test_models_are_compared_with_the_others_and_their_scores_set_the_threshold(
     [(rows, scores, inside, judged)] = attack.score_left_out(RECORDS, [4, 1, 2])
     assert rows == slice(0, 7)
     assert inside.tolist() == INSIDE[[4, 1, 2]].tolist()
+    some = np.arange(len(INSIDE)) % 2 == 1
+    [(_, _, of_mask, _)] = attack.score_left_out(RECORDS, some)
+    assert of_mask.tolist() == INSIDE[some].tolist()
+    for wrong in ([-1], [len(INSIDE)], [1.5], [], some[1:]):
+        with pytest.raises(ValueError, match="models must be numbers from 0 to"):
+            next(attack.score_left_out(RECORDS, wrong))
     assert judged.tolist() == [[False] + [True] * 6] * 3
     np.testing.assert_allclose(scores[judged], LEFT_OUT[[4, 1, 2]][judged], rtol=1e-6)
     counting = type("Counting", (Comparison,), {"score": count_sides})()

@@ -6,6 +6,7 @@ import sys
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import clone
@@ -259,6 +260,18 @@ def test_non_spherical_noise_costs_the_same_and_its_trace_is_no_larger():
     for shares in rng.dirichlet(np.ones(3), 200):
         variances = unit**2 * WIDTHS**2 / shares
         assert variances.sum() >= traces["minimum_trace"] * (1 - 1e-12)
+
+
+def test_ends_and_widths_of_a_series_belong_to_columns_by_their_names():
+    X = pd.DataFrame({"share": [0.2], "income": [700.0]})
+    known = NonSphericalGaussianMechanism(lower=0, upper=[1, 1000]).fit(X)
+    upper = pd.Series({"income": 1000, "share": 1})
+    for settings in ({"lower": 0 * upper, "upper": upper}, {"widths": upper}):
+        mechanism = NonSphericalGaussianMechanism(**settings).fit(X)
+        np.testing.assert_array_equal(mechanism.widths_, [1, 1000])
+        np.testing.assert_array_equal(mechanism.sigma_, known.sigma_)
+    numbered = NonSphericalGaussianMechanism(widths=pd.Series([1, 1000])).fit(X)
+    np.testing.assert_array_equal(numbered.widths_, [1, 1000])
 
 
 def test_the_published_variance_is_the_classic_one():

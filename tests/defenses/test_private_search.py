@@ -373,6 +373,18 @@ def test_an_estimator_that_is_not_private_is_refused(table):
         PrivateSearchCV(LogisticRegression(), {"C": [1.0]}).fit(*table)
 
 
+def test_a_search_over_no_candidates_is_refused(table):
+    with pytest.raises(ValueError, match="param_distributions must hold at least one dict"):
+        PrivateSearchCV(NoisyCentroids(), []).fit(*table)
+    assert PrivateSearchCV(NoisyCentroids(), [{}], mean_trials=2).fit(*table).n_candidates_ == 1
+
+
+def test_more_than_a_thousand_combinations_are_drawn_from(table):
+    for n, wanted in ((1000, 1000), (1001, 3)):
+        search = PrivateSearchCV(NoisyCentroids(), {"norm": [1.0] * n}, n_candidates=3)
+        assert len(search._list_candidates()) == wanted
+
+
 def test_no_trial_of_the_poisson_law_is_said(table):
     seeds = (
         PrivateSearchCV(NoisyCentroids(), GRID, law="poisson", mean_trials=1.01, noise_seed=s)

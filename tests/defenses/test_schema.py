@@ -361,6 +361,13 @@ def test_a_schema_takes_the_place_of_other_declarations():
             model.fit(TABLE)
 
 
+def test_misfits_of_a_column_named_classes_are_counted_beside_those_of_labels():
+    schema = DeclaredSchema({"classes": NumberColumn(0, 1)}, classes=["a", "b"])
+    counts = schema.count_misfits(pd.DataFrame({"classes": ["x", 1, "y"]}), ["a", "b", "c"])
+    assert counts.index.tolist() == ["classes", "classes"]
+    assert counts.tolist() == [2, 1]
+
+
 def test_it_is_copied_and_compared():
     assert clone(LaplaceMechanism(schema=SCHEMA)).schema == SCHEMA
     assert pickle.loads(pickle.dumps(SCHEMA)) == SCHEMA != NUMBERS

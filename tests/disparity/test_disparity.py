@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -296,6 +296,8 @@ def test_prediction_is_the_mean_of_the_group():
     np.testing.assert_allclose(test.predict(["g2", "g0", "g2"]), expected)
     assert test.score(["g2", "g0"]) == pytest.approx(np.ptp(expected))
     assert test.score(["g2", "g2"]) == 0
+    with pytest.raises(ValueError, match="X has no records, so no groups to compare"):
+        test.score([])
     with pytest.raises(ValueError, match="Group 'g9' did not occur in fit; its groups are g0, g1"):
         test.predict(["g0", "g9"])
     with pytest.raises(ValueError, match="group='group' is not a field of the records, nor a col"):
@@ -308,6 +310,17 @@ def test_columns_of_an_array_are_numbered():
     test = DisparityTest.from_table(make_table().to_numpy())
     assert test.vulnerabilities_.columns.tolist() == [0, 1, 2, 3]
     assert len(test.predict([3, 3, 0])) == 3
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_groups_are_named_by_the_columns_of_any_table(library):
+    table = make_table()
+    other = pytest.importorskip(library)
+    make = other.from_pandas if library == "polars" else other.Table.from_pandas
+    test = DisparityTest.from_table(make(table))
+    np.testing.assert_array_equal(test.predict(["g2"]), table.mean()[["g2"]])
+    display = DisparityDisplay.from_table(make(table))
+    assert list(display.bodies_) == list(table)
 
 
 def test_fit_comes_first():
@@ -514,6 +527,8 @@ def test_groups_are_a_field_a_column_or_an_array(population, frame):
     assert by_number.vulnerabilities_.columns.tolist() == [0.0, 1.0]
     pd.testing.assert_frame_equal(by_number.vulnerabilities_, by_name.vulnerabilities_)
     np.testing.assert_array_equal(by_number.predict(numbered), by_name.predict(table))
+    by_number.fit(sparse.csr_array(numbered), population.y)
+    pd.testing.assert_frame_equal(by_number.vulnerabilities_, by_name.vulnerabilities_)
     carried = make_test(estimator=TREE_OF_FRAME, n_rounds=2).fit(Records(frame, population.y))
     played = make_test(estimator=TREE_OF_FRAME, n_rounds=2).fit(frame, population.y)
     pd.testing.assert_frame_equal(carried.vulnerabilities_, played.vulnerabilities_)

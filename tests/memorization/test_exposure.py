@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import check_refusal, parametrize_refusals
@@ -18,6 +19,7 @@ from skmia.memorization import (
     insert_canaries,
     log_perplexity,
     skew_normal_exposure,
+    token_records,
 )
 from skmia.memorization._exposure import fit_skew_normal, skew_normal_logcdf
 
@@ -262,6 +264,17 @@ def test_candidates_may_be_listed():
     assert_array_equal(exposure.rank(listed[order]), [1, 2, 3])
     with pytest.raises(ValueError, match=r"\[3, 3\] is not among the candidates"):
         exposure.exposure([3, 3])
+
+
+def test_padding_of_a_canary_does_not_count():
+    model, rows = NGramModel(2, n_tokens=5).fit([[1, 2, 3], [1, 2]]), [[1, 2, 3], [1, 2], [4]]
+    exposure = Exposure(model, rows).fit()
+    padded = token_records(rows, length=7).X
+    assert_array_equal(exposure.rank(padded), exposure.rank(rows))
+    column = pd.Series(rows, index=[5, 6, 7])
+    assert_array_equal(Exposure(model, column).fit().rank(column), exposure.rank(rows))
+    with pytest.raises(ValueError, match=r"\[1, 2, 3, 4\] is not among the candidates"):
+        exposure.rank([[1, 2, 3, 4]])
 
 
 def test_a_space_larger_than_any_integer_can_be_sampled():

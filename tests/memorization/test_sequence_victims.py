@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import check_refusal, parametrize_refusals
@@ -89,6 +90,19 @@ def test_outputs_are_log_odds_of_the_geometric_mean():
     joined = Outputs.concat([outputs]), TokenOutputs.concat([short, outputs])
     assert_array_equal(joined[1].lengths, [1, 2, 3, 2])
     assert_array_equal(joined[1].values[1:], outputs.values)
+
+
+@pytest.mark.parametrize("kind", ["arrays", "tensors", "column", "objects", "nullable"])
+def test_outputs_of_different_lengths_come_in_any_container(kind):
+    rows = [np.array([-1.0, -3.0]), np.array([-2.0])]
+    if kind == "tensors":
+        rows = tuple(map(pytest.importorskip("torch").tensor, rows))
+    elif kind == "nullable":
+        rows = pd.DataFrame([[-1.0, -3.0], [-2.0, None]], dtype="Float64")
+    elif kind != "arrays":
+        column = pd.Series([row.tolist() for row in rows], index=[5, 3])
+        rows = column if kind == "column" else column.to_numpy()
+    assert_array_equal(TokenOutputs(rows).log_proba, [[-1.0, -3.0], [-2.0, NAN]])
 
 
 @parametrize_refusals(

@@ -17,6 +17,7 @@ from skmia.memorization import (
     TorchSequenceModel,
     insert_canaries,
     log_perplexity,
+    token_records,
 )
 
 
@@ -27,6 +28,31 @@ def test_candidates_are_all_fillings_in_order():
     assert secrets.n_candidates == 9 and len(secrets) == 4 and secrets.n_given == 1
     assert secrets.position(expected) == list(range(9))
     assert_array_equal(secrets.candidates(3, 5), secrets.encode(expected[3:5]))
+
+
+def test_positions_beyond_any_integer_are_enumerated():
+    secrets = CanaryFormat([None] * 30, range(10))
+    last = secrets.candidates(10**30 - 2)
+    assert secrets.position(last) == [10**30 - 2, 10**30 - 1]
+    assert_array_equal(last[:, -2:], [[9, 8], [9, 9]])
+
+
+def test_no_candidates_are_no_texts():
+    secrets = CanaryFormat("a##", "ab", alphabet="ab")
+    assert secrets.decode(secrets.candidates(2, 2)) == []
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_tables_hold_a_sequence_in_each_row(library):
+    frame = pytest.importorskip(library).DataFrame({"first": [0, 2, 3], "second": [1, 1, 0]})
+    rows = [[0, 1], [2, 1], [3, 0]]
+    assert_array_equal(token_records(frame).X, rows)
+    assert_array_equal(CanaryFormat([None, None], range(4)).encode(frame), rows)
+    known = insert_canaries(np.array(rows), [[9, 9]], 2, random_state=0)
+    assert_array_equal(insert_canaries(frame, [[9, 9]], 2, random_state=0), known)
+    assert insert_canaries([[5]], frame, [1, 0, 0], random_state=0)[1].tolist() == [0, 1]
+    model = NGramModel(2).fit(frame)
+    assert_array_equal(model.next_log_proba([[2]]), NGramModel(2).fit(rows).next_log_proba([[2]]))
 
 
 def test_tokens_need_no_alphabet():
@@ -61,6 +87,17 @@ def test_samples_are_uniform_and_repeatable():
     (
         lambda: CanaryFormat("a#", "ab", alphabet="ab").decode([[0, 1], [0, 2]]),
         "The alphabet has tokens from 0 to 1; got 2",
+    ),
+    (
+        lambda: CanaryFormat([None], range(3)).candidates(-1),
+        "start must be a position, an integer of 0 or more; got -1",
+    ),
+    (lambda: CanaryFormat([None], range(3)).candidates(0, 1.5), "stop must be a position"),
+    (lambda: CanaryFormat([None], range(3)).sample(-1), "n_samples must be an integer of 0"),
+    (lambda: insert_canaries("abc", ["d"]), "Expected a sequence of sequences; got a single text"),
+    (
+        lambda: insert_canaries({"input_ids": [[1]]}, [[2]]),
+        "sequences must be a sequence of sequences; got {'input_ids'",
     ),
     (lambda: NGramModel().fit(""), "X must be a sequence of sequences of whole numbers; got ''"),
     (lambda: NGramModel().fit([[0], ["a"]]), "X must be a sequence of sequences of whole numbers"),
@@ -218,6 +255,20 @@ class Unsure:
         return np.full((len(prefixes), 2), np.nan)
 
 
+class Even:
+    """Knows two tokens."""
+
+    def next_log_proba(self, prefixes):
+        return np.full((len(prefixes), 2), -np.log(2))
+
+
+class Whole(Even):
+    """Answers about the given tokens too."""
+
+    def token_log_proba(self, sequences, n_given):
+        return np.full(sequences.shape, -np.log(2))
+
+
 @parametrize_refusals(
     (lambda model: log_perplexity(object(), [[0]]), "needs a method next_log_proba", TypeError),
     (lambda model: log_perplexity(model, [[0.5]]), "array of whole numbers"),
@@ -235,6 +286,11 @@ class Unsure:
     ),
     (lambda model: log_perplexity(Odd(), [[0]]), "numbers of at most 0"),
     (lambda model: log_perplexity(Unsure(), [[0]]), "numbers of at most 0"),
+    (lambda model: log_perplexity(Even(), [[0, 2]]), "knows tokens from 0 to 1; got 2"),
+    (
+        lambda model: log_perplexity(Whole(), [[0, 1]], n_given=1),
+        r"token_log_proba must return an array of shape \(1, 1\), .*; got one of shape \(1, 2\)",
+    ),
 )
 def test_bad_models_and_sequences_are_named(call, words, error):
     model = NGramModel(1).fit([[0, 1]])
@@ -340,6 +396,28 @@ def test_errors_of_a_net_are_its_own_unless_they_are_of_its_size(net):
     log_perplexity(model, [[0, 1, 2]])
     with pytest.raises(ValueError, match="reads 3 tokens at most; got a sequence of 4"):
         log_perplexity(model, [[0, 1, 2, 3]])
+
+
+@pytest.mark.parametrize("start_token", [None, 2])
+@pytest.mark.parametrize("tokens", [[0, 1, 6], [6], [6, 1]])
+def test_tokens_that_a_net_has_no_logits_of_are_refused(net, tokens, start_token):
+    model = TorchSequenceModel(net, start_token=start_token)
+    for answer in (model.token_log_proba, model.token_moments):
+        with pytest.raises(ValueError, match="got the token 6|fewer tokens"):
+            answer([tokens])
+
+
+@pytest.mark.parametrize("start_token", ["<s>", 1.5, -1])
+def test_a_start_token_is_a_number(net, start_token):
+    with pytest.raises(ValueError, match="start_token must be None or the number of a token"):
+        TorchSequenceModel(net, start_token=start_token)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_net_answers_about_arrays_that_cannot_be_written_to(net):
+    tokens = np.array([[0, 1, 2]])
+    tokens.flags.writeable = False
+    assert TorchSequenceModel(net).token_log_proba(tokens).shape == (1, 3)
 
 
 def test_predictions_and_scores_of_counts_by_hand():

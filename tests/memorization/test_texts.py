@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import check_refusal, parametrize_refusals
@@ -561,6 +562,14 @@ def test_texts_are_cut_to_what_the_model_reads():
 
 @parametrize_refusals(
     (lambda: TransformersModel(make_net()).read(["a"]), "tokenizer is None; pass the tokenizer"),
+    (
+        lambda: TransformersModel(make_net(), number_letters).read(pd.DataFrame({"text": ["a"]})),
+        "texts must be a sequence of texts; got text 0 a",
+    ),
+    (
+        lambda: TransformersModel(make_net(), number_letters).read({"text": ["a", "b"]}),
+        "texts must be a sequence of texts; got {'text'",
+    ),
     (lambda: read_letters("abc"), "texts must be a sequence of texts; got 'abc'"),
     (lambda: read_letters(["a", 1]), "texts must be a sequence of texts; got"),
     (lambda: read_letters([]), "texts must hold one text or more; got none"),
@@ -614,3 +623,29 @@ def test_prompts_are_the_tokens_that_they_share_with_the_texts():
         pytest.raises(ValueError, match="the model reads 20.*record 0 of 2"),
     ):
         reader.read(["a" * 30, "ab"], prompts=["a" * 25, ""])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_a_table_are_what_a_tokenizer_returned(library):
+    padded = pad([[5, 1, 4], [2, 2]])
+    make = pytest.importorskip(library).DataFrame
+    frame, known = make(dict(padded)), token_records(padded).X
+    assert_array_equal(token_records(frame).X, known)
+    ids, mask = (np.array(padded[name]) for name in ("input_ids", "attention_mask"))
+    square = make({f"{k}": column for k, column in enumerate(np.vstack([mask, mask[:1]]).T)})
+    assert_array_equal(token_records([*ids, ids[0]], attention_mask=square).X[:2], known)
+    model = NGramModel(2).fit([[5, 1, 4, 2]])
+    assert_array_equal(log_perplexity(model, frame), log_perplexity(model, padded))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_of_a_data_set_all_have_a_mask_or_none_has(order):
+    rows = [{"input_ids": [1, 2]}, {"input_ids": [3, 0], "attention_mask": [1, 0]}]
+    with pytest.raises(ValueError, match="Record . has no 'attention_mask'"):
+        token_records(rows[::order])
+
+
+def test_outputs_of_padding_are_left_out_without_a_mask():
+    padded = TokenOutputs([[-1.0, -2.0, -3.0], [-4.0, -5.0, -9.0]])
+    found = token_records([[5, 1, 4], [2, 2]], outputs=padded)["outputs"]
+    assert_array_equal(found.log_proba, [[-1.0, -2.0, -3.0], [-4.0, -5.0, NAN]])

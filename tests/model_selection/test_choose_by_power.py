@@ -260,6 +260,9 @@ def test_wrong_arguments_are_named(digits, forests):
     for grid in ([], ""):
         with pytest.raises(ValueError, match="grid must hold at least one setting, or be an empty"):
             choose_by_power(RMIA(shadows=forests), grid, digits)
+    for name in ("shadows", "victim"):
+        with pytest.raises(ValueError, match="grid must leave shadows and victim out, .* compare"):
+            choose_by_power(RMIA(shadows=forests), {name: [forests]}, digits)
     for name in ("temperature", "a", "criterion"):
         with pytest.raises(ValueError, match=f"'{name}' parameter of RMIA"):
             RMIA(shadows=forests, **{name: "best"}).fit(digits)

@@ -326,6 +326,15 @@ def test_targets_in_other_units_are_named():
     assert (found.status, found.cause) == ("stop", "labels")
 
 
+@pytest.mark.filterwarnings("error")
+def test_large_targets_are_turned_without_a_warning():
+    X, y = np.random.default_rng(0).normal(size=(120, 3)), np.arange(120) * 10.0
+    X[:, 0] = y
+    model = RandomForestRegressor(5, random_state=0).fit(X[:60], y[:60])
+    found = check_agreement(model, Records(X, -y), [1] * 60 + [0] * 60, random_state=0)
+    assert (found.status, found.cause, found.notes) == ("stop", "labels", ())
+
+
 def test_constant_answers_are_named_unless_that_is_the_recipe():
     X, y, _ = make_table()
     outputs = Outputs(np.full((N, 2), 0.5), [0, 1])

@@ -213,6 +213,14 @@ def test_a_column_of_one_value_is_constant():
     assert gan.sample(20).eq(table[:20]).all(axis=None)
 
 
+def test_ends_of_a_series_belong_to_columns_by_their_names():
+    table = pd.DataFrame({"a": [0.5, 0.5], "b": [70.0, 70.0]})
+    ends = pd.Series({"b": 100.0, "a": 1.0})
+    gan = DPWassersteinGAN(lower=0 * ends, upper=ends, privacy=None, **QUICK).fit(table)
+    drawn = gan.sample(50, random_state=0)
+    assert drawn["a"].max() <= 1 < drawn["b"].max()
+
+
 def test_it_is_cloned_and_pickled():
     gan = DPWassersteinGAN(**SETTINGS, noise_multiplier=1.0)
     assert clone(gan).get_params()["columns"] == COLUMNS

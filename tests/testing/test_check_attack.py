@@ -35,6 +35,15 @@ def test_membership_may_be_a_list_of_bools():
     check_attack(ThresholdAttack(PROBLEM.victim), PROBLEM.records, bits)
 
 
+def test_what_no_attack_is_fitted_on_is_not_the_fault_of_the_attack():
+    victim, _, records, membership = make_attack_problem()
+    for wrong in (0.5 * membership, membership[:5], np.ones(60)):
+        with pytest.raises(ValueError, match="^membership "):
+            check_attack(ThresholdAttack(victim), records, wrong)
+    with pytest.raises(TypeError, match=r"^Expected skmia\.Records"):
+        check_attack(ThresholdAttack(victim), records.X, membership)
+
+
 def test_a_victim_behind_a_function_passes():
     victim = CallableVictim(PROBLEM.victim.predict_proba, PROBLEM.victim.classes_)
     check_attack(ThresholdAttack(victim), PROBLEM.records, PROBLEM.membership)

@@ -17,6 +17,10 @@ _CHANCE = 0.1  # a skill that is not surely above it
 _LEAST_GAIN, _LEAST_GAIN_OF_OTHERS, _FEWEST_OTHERS = 0.3, 0.15, 20
 
 
+# Of answers that are turned back from what they never were; larger ones have no squares.
+_LARGEST = 1e100
+
+
 class LabelsQuestion(AgreementQuestion):
     """Whether another assignment of the answers to the classes is better."""
 
@@ -166,7 +170,8 @@ def _list_turned(met):
     rows = np.arange(len(values))
     for name, turn in turned.items():
         with np.errstate(all="ignore"):
-            scores = AnswerScores(np.nan_to_num(turn(values), posinf=1e300, neginf=-1e300))
+            turned_back = np.clip(np.nan_to_num(turn(values)), -_LARGEST, _LARGEST)
+        scores = AnswerScores(turned_back)
         yield f"With {name}", _UNITS, [*_take_sides(met, scores, rows)]
 
 
