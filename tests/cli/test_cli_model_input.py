@@ -693,3 +693,27 @@ def test_a_validation_file_is_read_as_the_model_knows_it(tmp_path):
     problem = make(save(model, tmp_path / "m.joblib"), table, "--validation", str(validation))
     ((X, _),) = problem.fit_params["eval_set"]
     np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(frame), rtol=1e-12)
+
+
+@pytest.mark.parametrize("suffix", ["joblib", slow("cbm")])
+def test_bools_and_whole_numbers_of_catboost_may_be_written_in_other_ways(tmp_path, suffix):
+    place = np.arange(N)
+    frame = FRAME[["age"]].assign(smoker=place % 2 == 0, ward=place % 3)
+    y = (frame["smoker"] ^ (frame["ward"] == 1)).astype(int)
+    catboost = pytest.importorskip("catboost")
+    settings = {"iterations": 8, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    settings |= {"cat_features": ["smoker", "ward"], "random_seed": 0}
+    model = catboost.CatBoostClassifier(**settings).fit(frame, y)
+    path = save(model, tmp_path / f"m.{suffix}")
+    texts = frame.assign(
+        smoker=frame["smoker"].map({True: "TRUE", False: "FALSE"}),
+        ward=frame["ward"].map("{:05d}".format),
+    )
+    problem = make(path, write(texts, y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
+    assert sum("is read as whole numbers" in note for note in problem.notes) == 2
+    # A model of these texts knows them.
+    model = catboost.CatBoostClassifier(**settings).fit(texts, y)
+    problem = make(save(model, tmp_path / f"t.{suffix}"), write(texts, y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(texts))
+    assert not any("is read as whole numbers" in note for note in problem.notes)
