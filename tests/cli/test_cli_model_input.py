@@ -717,3 +717,14 @@ def test_bools_and_whole_numbers_of_catboost_may_be_written_in_other_ways(tmp_pa
     problem = make(save(model, tmp_path / f"t.{suffix}"), write(texts, y, tmp_path, "csv"))
     np.testing.assert_array_equal(ask(problem), model.predict_proba(texts))
     assert not any("is read as whole numbers" in note for note in problem.notes)
+
+
+@pytest.mark.parametrize("word", ["NA", "None", ""])
+def test_a_class_of_the_model_is_no_missing_label(tmp_path, word):
+    y, frame = np.where(Y == 1, word, "other").astype(object), FRAME[["age"]]
+    model = RandomForestClassifier(2, random_state=0).fit(frame, y)
+    path = save(model, tmp_path / "m.joblib")
+    problem = make(path, write(frame, y, tmp_path, "csv"))
+    np.testing.assert_array_equal(problem.records.y, y)
+    with pytest.raises(CommandError, match=r"'ill' has no value.*keep_default_na=false"):
+        make(path, write(frame, np.where(Y == 1, "null", "other"), tmp_path, "csv"))
