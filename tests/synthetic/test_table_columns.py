@@ -104,6 +104,7 @@ TRUTH = np.arange(30) % 3 == 0
         (TRUTH, np.where(TRUTH, "True", "False"), "truth values are text"),
         (DAYS, DAYS.dt.strftime("%d/%m/%Y"), "dates are text in the synthetic table"),
         (DAYS.dt.strftime("%Y-%m-%d"), DAYS.dt.strftime("%d.%m.%Y"), "texts of dates"),
+        (DAYS.dt.strftime("%d/%m/%Y"), DAYS.dt.strftime("%Y%m%d"), "texts of dates"),
     ],
 )
 def test_values_in_another_form_become_equal(real, made, words):
@@ -138,6 +139,23 @@ def test_a_form_that_makes_values_of_one_table_equal_is_not_taken():
     # Days and months cannot be told apart.
     dates = pd.Series([f"0{k}/0{m}/2020" for k in range(1, 10) for m in range(1, 4)])
     assert fit_column(DAYS[:27], dates)[0]["synthetic"]["x"].dtype == dates.dtype
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        [str(18_262 + k) for k in range(30)],  # days since 1970
+        [f"0{k % 9 + 1}/0{k % 3 + 1}/2020" for k in range(30)],
+    ],
+)
+def test_dates_that_rarely_repeat_and_that_no_synthetic_value_is_are_left_out(made):
+    real = DAYS.dt.strftime("%Y-%m-%d")
+    tables, fit = fit_column(real, made)
+    assert fit.left_out == ["x"] and "none of the values" in fit.unfit[0]
+    assert fit_column(made, real)[1].left_out == ["x"]
+    # Other dates of one form are dates, and words may be new.
+    assert not fit_column(real, (DAYS + pd.Timedelta("999D")).dt.strftime("%Y-%m-%d"))[1].unfit
+    assert not fit_column([f"a{k}" for k in range(30)], [f"b{k}" for k in range(30)])[1].unfit
 
 
 @pytest.mark.parametrize("decimals, words", [(0, "whole numbers"), (1, "1 dec"), (-2, "of 100")])

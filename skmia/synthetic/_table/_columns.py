@@ -387,6 +387,8 @@ _FORMATS += ("%Y%m%d", "%d %b %Y", "%d %B %Y", "%b %d, %Y")
 _TIMES = ("", " %H:%M:%S", "T%H:%M:%S", " %H:%M", "T%H:%M", " %H:%M:%S.%f", "T%H:%M:%S.%f")
 _DATE = re.compile(r"\s*(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4}|\d\d? \w+ \d{4})\b.*")
 
+_DIGITS_OF_DATE = re.compile(r"\s*\d{8}\b.*")  # a date beside other dates alone
+
 
 def _read_date(part):
     """Return the dates of one format, or None if no format, or more than one, reads all of them."""
@@ -405,7 +407,10 @@ def _read_date(part):
 
 def _read_dates(parts, texts):
     """Return the texts of dates as dates; None if they hold none."""
-    if not all(_DATE.fullmatch(parts[name].dropna().iloc[0]) for name in texts):
+    first = [parts[name].dropna().iloc[0] for name in texts]
+    if not any(map(_DATE.fullmatch, first)):
+        return None
+    if not all(_DATE.fullmatch(text) or _DIGITS_OF_DATE.fullmatch(text) for text in first):
         return None
     found = {name: _read_date(parts[name]) for name in texts}
     if any(part is None for part in found.values()):
@@ -562,8 +567,10 @@ def _name_unknown(parts):
     held = parts.get("holdout")
     usual = real.duplicated(keep=False).mean()
     usual = usual if held is None else held.dropna().isin(real.unique()).mean()
-    is_repeated = len(real) >= _ROWS_PER_VALUE * real.nunique()
-    if not len(made) or share >= _FEW_KNOWN or usual < _USUAL or not is_repeated:
+    is_clear = usual >= _USUAL and len(real) >= _ROWS_PER_VALUE * real.nunique()
+    # Numbers, and dates of a form that cannot be read, are no values of texts that repeat rarely.
+    is_clear |= share == 0 and (_are_numbers(made) != _are_numbers(real) or _are_dates(made, real))
+    if not len(made) or share >= _FEW_KNOWN or not is_clear:
         return "", False
     unknown = made[~made.isin(real.unique())].value_counts().index
     close = [(value, _find_close_texts(value, real)) for value in unknown[:20]]
@@ -575,6 +582,14 @@ def _name_unknown(parts):
         f"{100 * (1 - share):.0f}% of the rows of the synthetic table have values that the real "
         f"one lacks, such as {shown}"
     ), False
+
+
+def _are_numbers(texts):
+    return bool(pd.to_numeric(texts.astype(object), errors="coerce").notna().all())
+
+
+def _are_dates(*columns):
+    return all(_DATE.fullmatch(text) for texts in columns for text in texts.iloc[:50])
 
 
 # Rows of a table of which so many would be missing, as in the other tables, have a missing value,
