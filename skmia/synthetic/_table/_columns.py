@@ -383,16 +383,21 @@ def _read_number(part):
 
 
 _FORMATS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
-_FORMATS += ("%Y%m%d", "%d %b %Y", "%d %B %Y", "%b %d, %Y")
+_FORMATS += ("%Y%m%d", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
+_FORMATS += ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
 _TIMES = ("", " %H:%M:%S", "T%H:%M:%S", " %H:%M", "T%H:%M", " %H:%M:%S.%f", "T%H:%M:%S.%f")
-_DATE = re.compile(r"\s*(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4}|\d\d? \w+ \d{4})\b.*")
+_DATE = re.compile(
+    r"\s*(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/.]\d\d?[-/.](\d\d){1,2}|\d\d? \w+ \d{4}|\w+ \d\d?, \d{4})"
+    r"(?!\d).*"
+)
 
+_ZERO_OFFSET = r"(?<=\d)(Z|[+-]00:?00)$"
 _DIGITS_OF_DATE = re.compile(r"\s*\d{8}\b.*")  # a date beside other dates alone
 
 
 def _read_date(part):
     """Return the dates of one format, or None if no format, or more than one, reads all of them."""
-    texts = part.dropna().astype(object).str.strip()
+    texts = part.dropna().astype(object).str.strip().str.replace(_ZERO_OFFSET, "", regex=True)
     first = texts.iloc[:50]
     found = []
     for form in (date + time for date in _FORMATS for time in _TIMES):
@@ -505,8 +510,12 @@ def _round_alike(parts):
     sides = real, values["synthetic"]
     if min(len(np.unique(side[~np.isnan(side)])) for side in sides) < _FEWEST_NUMBERS:
         return parts, ""
-    decimals = [_count_table_decimals(side[np.isfinite(side)]) for side in sides]
+    sides = [side[np.isfinite(side)] for side in sides]
+    decimals = [_count_table_decimals(side) for side in sides]
     least = min(decimals)
+    is_exact = [bool((side == np.round(side, least)).all()) for side in sides]
+    if decimals[0] == decimals[1]:  # but for rounding, as to single precision and back
+        decimals = [least + (not exact) for exact in is_exact]
     if decimals[0] == decimals[1] or least > _MOST_DECIMALS:
         return parts, ""
     finer = "the real tables have" if decimals[0] > decimals[1] else "the synthetic table has"
