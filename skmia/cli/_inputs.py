@@ -441,6 +441,8 @@ def _read_target_labels(
             "answers with one number; if it is the probability of the second class, name both, as "
             f"--classes {shlex.join(map(str, labels))}"
         )
+    if task == "classification" and match_labels(column.unique(), victim.classes_) is not None:
+        fewest = 1  # of classes that are given
     y = read_target(frame, arguments.target, task, fewest)
     if task == "regression":
         return y, []

@@ -728,3 +728,14 @@ def test_a_class_of_the_model_is_no_missing_label(tmp_path, word):
     np.testing.assert_array_equal(problem.records.y, y)
     with pytest.raises(CommandError, match=r"'ill' has no value.*keep_default_na=false"):
         make(path, write(frame, np.where(Y == 1, "null", "other"), tmp_path, "csv"))
+
+
+def test_a_class_of_the_model_may_have_one_row(tmp_path):
+    y, frame = np.where(np.arange(N) == 1, "rare", "usual").astype(object), FRAME[["age"]]
+    y[2:9] = "other"
+    model = RandomForestClassifier(2, random_state=0).fit(frame, y)
+    path = save(model, tmp_path / "m.joblib")
+    problem = make(path, write(frame, y, tmp_path, "csv"))
+    np.testing.assert_array_equal(problem.records.y, y)
+    with pytest.raises(CommandError, match="only one row of the class 'new'"):
+        make(path, write(frame, np.where(y == "rare", "new", y), tmp_path, "csv"))
