@@ -12,7 +12,10 @@ _BITS = {"true": 1.0, "false": 0.0}
 
 
 def as_value(label):
-    """Return what a label is worth, however it is written: a number, or text without spaces."""
+    """Return what a label is worth, however it is written: a number, or text without spaces.
+
+    Numbers of more digits than a float keeps are texts, so that each is another one.
+    """
     if isinstance(label, bool | np.bool_):
         return float(label)
     text = str(label).strip()
@@ -20,7 +23,7 @@ def as_value(label):
         number = float(text)
     except ValueError:
         return _BITS.get(text.lower(), text)
-    return number if np.isfinite(number) else text
+    return number if abs(number) < 2**53 else text
 
 
 # How labels are compared: by value, and if that is not enough, without case.

@@ -9,6 +9,7 @@ import pandas as pd
 from .._core.escaping import join_names, visible
 from .._core.label_maps import as_value, match_labels, try_maps
 from .._core.outputs import Outputs
+from .._core.text import fold_text
 from ._labels import show_labels
 from ._options import CommandError, tell
 from ._reading import AS_FOUND, read_table
@@ -92,17 +93,24 @@ def _match_rows(path, answers, table, target):
 
     target: of labels, as which predictions may be called, and be as many of each.
     """
-    both = [name for name in answers if name in table.columns and name != target]
-    pairs = {name: _number_values(answers[name], table[name]) for name in both}
+    named = {fold_text(name): name for name in table.columns if name not in answers}
+    named |= {name: name for name in table.columns}
+    both = {name: named.get(name, named.get(fold_text(name))) for name in answers}
+    pairs = {
+        name: _number_values(answers[name], table[own])
+        for name, own in both.items()
+        if own not in (None, target)
+    }
     pairs = {name: pair for name, pair in pairs.items() if _have_same_values(*pair)}
-    if not pairs:
-        return answers, []
     differ = {name: pair[0] != pair[1] for name, pair in pairs.items()}
     left, told = answers.drop(columns=list(pairs)), []
     if left.shape[1] and any(map(np.any, differ.values())):
+        table = table.rename(columns={both[name]: name for name in pairs})
         left = left.iloc[_find_places(path, answers, table, pairs, differ)].reset_index(drop=True)
         names = join_names(map(repr, pairs), _MOST_KEYS)
         told = [f"The rows of {path.name} are in another order; they are matched by {names}."]
+    if not pairs:
+        return answers, []
     if target in left:  # which beside other columns of the table are its labels, if all agree
         first, second = _number_values(left[target], table[target])
         left = left.drop(columns=[target] * bool((first == second).all()))
@@ -239,7 +247,7 @@ def _as_outputs(arguments, answers, labels, members):
     raise CommandError(
         f"--answers: the columns of {path.name} must be the classes {show_labels(texts)}, or one "
         f"column of labels; got {show_labels(answers.columns)}"
-        f"{_propose_classes(answers, labels, members)}"
+        f"{_propose_classes(answers, labels, members, arguments.target)}"
     )
 
 
@@ -433,9 +441,11 @@ def _propose_positive(numbers, labels, members):
     )
 
 
-def _propose_classes(answers, labels, members):
+def _propose_classes(answers, labels, members, target=None):
     """Name the order of the columns that is right on the training rows, or how it is given."""
     texts, classes = list(labels), list(labels.values())
+    if target in answers:
+        return f"; leave out {target!r} if it holds the labels of the table"
     if answers.shape[1] != len(texts):
         return ""
     numbers = answers.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)

@@ -54,7 +54,8 @@ def check_complete(column):
     if missing.any():
         raise CommandError(
             f"--target: column {column.name!r} has no value in {missing.sum()} of {len(column)} "
-            f"rows, first in row {missing.to_numpy().argmax() + 1}"
+            f"rows, first in row {missing.to_numpy().argmax() + 1}; leave these rows out, or, if a "
+            "word such as NA is a class, read it with --read keep_default_na=false"
         )
 
 
@@ -78,7 +79,10 @@ def read_target(frame, name, task, fewest=2):
 
 def _as_classes(name, column, fewest):
     if pd.api.types.is_float_dtype(column.dtype) and (column != column.round()).any():
-        raise CommandError(f"--target: column {name!r} holds fractions, which are not classes")
+        raise CommandError(
+            f"--target: column {name!r} holds fractions, which are not classes; "
+            f"--read {shlex.quote(f'dtype.{name}=str')} reads them as texts"
+        )
     counts = column.value_counts()
     if counts.min() < fewest:
         only = visible(counts.idxmin())
@@ -90,6 +94,9 @@ def _as_classes(name, column, fewest):
         return column.astype(str).to_numpy(dtype=object)
     if pd.api.types.is_bool_dtype(column.dtype):
         return column.to_numpy(dtype=bool)
+    if pd.api.types.is_integer_dtype(column.dtype):  # to the last digit
+        is_wide = column.dtype == "uint64" or column.dtype == "UInt64"
+        return column.to_numpy(dtype="uint64" if is_wide else int)
     return column.to_numpy(dtype=float).astype(int)
 
 

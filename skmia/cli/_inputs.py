@@ -98,12 +98,13 @@ def _draw_members(records, is_classification, seed):
 
 def _make_table(arguments):
     """Read model and tables, and make records, membership and what is said of them."""
-    victim, known = None, None
+    victim, known, read = None, None, read_command_tables
     if arguments.model is not None:  # opened first, as it says how columns are read
         trusted, classes = arguments.trust_pickle, arguments.classes or None
         victim = load_model(arguments.model, trust_pickle=trusted, classes=classes)
-        known = know_columns(victim)
-    frame, membership, notes = read_command_tables(arguments, known)
+        known, classes = know_columns(victim), getattr(victim, "classes_", ())
+        read = partial(read, classes=[name for name in classes if isinstance(name, str)])
+    frame, membership, notes = read(arguments, known)
     if victim is not None and arguments.target is None:
         arguments = _guess_target(arguments, frame, victim)
         guessed = f"The target is the column {arguments.target!r} (--target overrides)."
@@ -112,7 +113,7 @@ def _make_table(arguments):
     features = _list_feature_columns(arguments, frame)
     if victim is not None and know_columns(victim, features).keys() != known.keys():
         # A model without names knows columns by their place among those that it is given.
-        frame, membership, notes = read_command_tables(arguments, know_columns(victim, features))
+        frame, membership, notes = read(arguments, know_columns(victim, features))
     fields, groups = _read_record_fields(frame, arguments)
     if arguments.members is not None:
         membership = read_members(frame, arguments.members, arguments.member_value)
@@ -195,12 +196,12 @@ def _read_validation(arguments, features, victim):
     return {"eval_set": [(X, y)]} | quiet, [f"--validation: {note}" for note in (*notes, *told)]
 
 
-def read_command_tables(arguments, known=None):
+def read_command_tables(arguments, known=None, classes=()):
     """Return table of the command line, membership if it comes as two files, and notes on files.
 
-    known: what the model knows of each column, by its name.
+    known: what the model knows of each column, by its name; classes: its texts for the target.
     """
-    reading = make_reading(arguments)
+    reading = make_reading(arguments, classes)
     if arguments.train is not None:
         return read_halves(arguments.train, arguments.held_out, reading, known)
     frame, notes = read_table(arguments.data, reading=reading, known=known)
@@ -440,6 +441,8 @@ def _read_target_labels(
             "answers with one number; if it is the probability of the second class, name both, as "
             f"--classes {shlex.join(map(str, labels))}"
         )
+    if task == "classification" and match_labels(column.unique(), victim.classes_) is not None:
+        fewest = 1  # of classes that are given
     y = read_target(frame, arguments.target, task, fewest)
     if task == "regression":
         return y, []

@@ -40,6 +40,8 @@ _ROWS_PER_VALUE = 5
 # Rows of which a model is asked to see whether it can answer.
 _MOST_ASKED = 10_000
 _FEW_ASKED = 100
+# A text that no model knows.
+_UNKNOWN = "\ue000"
 # Types among which one is looked for that a selector of columns chooses as it did.
 _TYPES = ("category", "object", "str", "float64", "int64", "bool", "Int64", "string")
 
@@ -83,15 +85,72 @@ def as_model_input(model, frame, features, option="--model"):
     notes += [_note_unknown_values(one, len(frame)) for one in _list_unknown(model, X)]
     X = _change_columns(X, known, _cast_column)
     notes += _note_open_categories(frame, known)
-    if list_feature_names(model) is None:
-        given, told = _choose_form(model, X, *_as_nameless(model, X, known))
-    else:
-        given, told = _match_selectors(model, X.set_axis(list_feature_names(model), axis=1)), []
+    X, told = _choose_writing(model, X, known)
+    notes += told
+    given, told = _give(model, X, known)
     if not _answers(model, given, len(X)):
         given, cast = _choose_precision(model, given)
         told = [*told, *cast]
         _check_answers(model, given, X, known, option)
     return ModelInput(given, [*notes, *told])
+
+
+def _give(model, X, known):
+    """Return rows in the form in which a model takes them, and notes on it."""
+    names = list_feature_names(model)
+    if names is None:
+        return _choose_form(model, X, *_as_nameless(model, X, known))
+    return _match_selectors(model, X.set_axis(names, axis=1)), []
+
+
+def _choose_writing(model, X, known):
+    """Return a table with whole numbers for the texts that a model does not know, and notes on it.
+
+    In columns of which no part stores the texts, if it tells none of them apart, but the numbers:
+    pandas reads 005 as 5, and TRUE as a bool, which is 1 to CatBoost.
+    """
+    numbers = {
+        name: column
+        for name in X
+        if known[name].kind == TEXT and known[name].values is None
+        if (column := _write_as_numbers(X[name])) is not X[name]
+    }
+    # Some are known beside the texts, or the numbers, of the others alone.
+    tables = [X, X.assign(**numbers)]
+    found = [
+        name
+        for name, column in numbers.items()
+        if not any(_tells_apart(model, table, known, X[name]) for table in tables)
+        and any(_tells_apart(model, table, known, column) for table in tables)
+    ]
+    return X.assign(**{name: numbers[name] for name in found}), [
+        f"Column {name!r} is read as whole numbers, 1 for true and 0 for false, as the model "
+        f"({known[name].part}) knows none of its texts, such as "
+        f"'{visible(X[name][X[name] != numbers[name]].iloc[0])}'."
+        for name in found
+    ]
+
+
+def _write_as_numbers(column):
+    """Return texts that are whole numbers or bools as numbers are written; else the same object."""
+    numbers = _as_model_numbers(_as_bools(column))
+    is_whole = numbers.dtype.kind in "bif" and (numbers % 1 == 0).all()
+    written = numbers.astype(int).astype(str).astype(object) if is_whole else column
+    return column if (written == column).all() else written
+
+
+def _tells_apart(model, X, known, column):
+    """Return whether a model answers otherwise for a column than for one that it does not know."""
+    rows, answers = np.unique(np.linspace(0, len(X) - 1, _MOST_ASKED).astype(int)), []
+    for values in (column, _UNKNOWN):
+        given, _ = _give(model, X.assign(**{column.name: values}).iloc[rows], known)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                answers.append(query_victim(model, given).values)
+        except Exception:  # each package has exceptions of its own
+            return False
+    return not np.array_equal(*answers)
 
 
 def _choose_form(model, X, given, notes):

@@ -35,6 +35,7 @@ class TableReading(NamedTuple):
     words: tuple = ()  # of ``--read``
     left_out: frozenset = frozenset()  # columns of ``--drop``, whose values do not matter
     named: frozenset = frozenset()  # columns that options name, which must stand there once
+    labels: tuple = ()  # the target with the texts that are classes of a model, as a pair
 
     def of_file(self, option):
         """Return what is given for a file: of all columns, and of single ones by word and name."""
@@ -56,10 +57,14 @@ _NAMING = "target", "group_by", "members", "weights"  # options of a column
 AS_FOUND = TableReading()
 
 
-def make_reading(arguments):
-    """Return what a command says of how its tables are to be read."""
+def make_reading(arguments, classes=()):
+    """Return what a command says of how its tables are to be read.
+
+    classes: of a model, of which a text such as "NA" is no missing value of the target.
+    """
     named = {getattr(arguments, name, None) for name in _NAMING}
-    return TableReading(tuple(arguments.read), frozenset(arguments.drop), frozenset(named))
+    labels = ((getattr(arguments, "target", None), frozenset(classes)),)
+    return TableReading(tuple(arguments.read), frozenset(arguments.drop), frozenset(named), labels)
 
 
 class ReadTable(NamedTuple):
@@ -109,6 +114,7 @@ class _TableFile:
         self.path, self.option, self.given, self.of_columns = path, option, given, of_columns
         self.frame, self.dialect, self.names, self.notes = None, None, None, []
         self.raw = set()  # columns that are texts as they stand in the file
+        self.labels = {}  # texts that are classes, by the name of the target
         self.missing = {}  # words that were taken as missing, by the name of a text column
 
     def refuse(self, text):
@@ -122,6 +128,7 @@ def _read_table_file(path, option, reading, known):
     """Read a file of any kind into a frame whose columns are not yet settled."""
     check_file(path, option, or_folder=True)
     file = _TableFile(path, option, *reading.of_file(option))
+    file.labels = dict(reading.labels)
     try:
         suffix = read_suffix(path)
         if path.is_dir() or suffix == ".parquet":
@@ -343,7 +350,7 @@ def _list_missing_words(file, name):
     Other files than text files have missing values of their own.
     """
     is_kept = file.given.get("keep_default_na") == "false" or file.dialect is None
-    words = [] if is_kept else MISSING
+    words = [] if is_kept else MISSING - file.labels.get(name, set())
     given = file.of_columns["na_values"]
     return {*words, *given.get(None, ()), *given.get(name, ())}
 

@@ -709,9 +709,10 @@ def _assign_categories(stored, text):
 
 
 def _assign_lists(sizes, text):
-    """Return the only columns that can have so many categories each, in order; None if several can.
+    """Return the columns that can best have so many categories each, in order; None if several can.
 
-    Ordered categories are split like numbers, and their range is that of their codes.
+    Ordered categories are split like numbers, and their range is that of their codes. Of all
+    columns with categories, and of all categories of a column, few are left out.
     """
     low, high = text.ranges.T if len(text.ranges) else np.empty((2, 0))
     of_category = text.n_categories > 0
@@ -723,8 +724,16 @@ def _assign_lists(sizes, text):
         ways = [[*way, place] for way in ways for place in places if not way or place > way[-1]]
         if len(ways) > _MOST_WAYS:
             return None
-    # A column with categories is one of those that the lists are of.
-    return ways[0] if len(ways) == 1 else None
+    lacks = [_count_lacking(way, sizes, text.n_categories) for way in ways]
+    best = min(lacks, default=None)
+    return ways[lacks.index(best)] if lacks.count(best) == 1 else None
+
+
+def _count_lacking(way, sizes, n_categories):
+    """Count columns with categories that get no list, and categories of lists that no row had."""
+    pairs = zip(sizes, n_categories[way], strict=True)
+    unseen = sum(max(size - n, 0) for size, n in pairs if n)
+    return int((n_categories > 0).sum() - (n_categories[way] > 0).sum()), unseen
 
 
 def _know_catboost(model, columns, said):

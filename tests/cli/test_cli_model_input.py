@@ -693,3 +693,49 @@ def test_a_validation_file_is_read_as_the_model_knows_it(tmp_path):
     problem = make(save(model, tmp_path / "m.joblib"), table, "--validation", str(validation))
     ((X, _),) = problem.fit_params["eval_set"]
     np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(frame), rtol=1e-12)
+
+
+@pytest.mark.parametrize("suffix", ["joblib", slow("cbm")])
+def test_bools_and_whole_numbers_of_catboost_may_be_written_in_other_ways(tmp_path, suffix):
+    place = np.arange(N)
+    frame = FRAME[["age"]].assign(smoker=place % 2 == 0, ward=place % 3)
+    y = (frame["smoker"] ^ (frame["ward"] == 1)).astype(int)
+    catboost = pytest.importorskip("catboost")
+    settings = {"iterations": 8, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    settings |= {"cat_features": ["smoker", "ward"], "random_seed": 0}
+    model = catboost.CatBoostClassifier(**settings).fit(frame, y)
+    path = save(model, tmp_path / f"m.{suffix}")
+    texts = frame.assign(
+        smoker=frame["smoker"].map({True: "TRUE", False: "FALSE"}),
+        ward=frame["ward"].map("{:05d}".format),
+    )
+    problem = make(path, write(texts, y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
+    assert sum("is read as whole numbers" in note for note in problem.notes) == 2
+    # A model of these texts knows them.
+    model = catboost.CatBoostClassifier(**settings).fit(texts, y)
+    problem = make(save(model, tmp_path / f"t.{suffix}"), write(texts, y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(texts))
+    assert not any("is read as whole numbers" in note for note in problem.notes)
+
+
+@pytest.mark.parametrize("word", ["NA", "None", ""])
+def test_a_class_of_the_model_is_no_missing_label(tmp_path, word):
+    y, frame = np.where(Y == 1, word, "other").astype(object), FRAME[["age"]]
+    model = RandomForestClassifier(2, random_state=0).fit(frame, y)
+    path = save(model, tmp_path / "m.joblib")
+    problem = make(path, write(frame, y, tmp_path, "csv"))
+    np.testing.assert_array_equal(problem.records.y, y)
+    with pytest.raises(CommandError, match=r"'ill' has no value.*keep_default_na=false"):
+        make(path, write(frame, np.where(Y == 1, "null", "other"), tmp_path, "csv"))
+
+
+def test_a_class_of_the_model_may_have_one_row(tmp_path):
+    y, frame = np.where(np.arange(N) == 1, "rare", "usual").astype(object), FRAME[["age"]]
+    y[2:9] = "other"
+    model = RandomForestClassifier(2, random_state=0).fit(frame, y)
+    path = save(model, tmp_path / "m.joblib")
+    problem = make(path, write(frame, y, tmp_path, "csv"))
+    np.testing.assert_array_equal(problem.records.y, y)
+    with pytest.raises(CommandError, match="only one row of the class 'new'"):
+        make(path, write(frame, np.where(y == "rare", "new", y), tmp_path, "csv"))

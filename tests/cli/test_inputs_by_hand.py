@@ -47,7 +47,7 @@ def make_table(known=(), of_features=(), **given):
 
         return made
 
-    def read(arguments, known):
+    def read(arguments, known, classes=()):
         told.append(f"read {None if known is None else [*known]}")
         return {"y": "labels"}, "halves", ["n"]
 
@@ -296,8 +296,10 @@ def split(pairs, labels, names=None):
     return _labels.split_pairs(dict(pairs), labels, names)
 
 
-NO_VALUE = "--target: column 'y' has no value in 2 of 4 rows, first in row 2"
-FRACTIONS = "--target: column 'y' holds fractions, which are not classes"
+NO_VALUE = "--target: column 'y' has no value in 2 of 4 rows, first in row 2; leave these rows "
+NO_VALUE += "out, or, if a word such as NA is a class, read it with --read keep_default_na=false"
+FRACTIONS = "--target: column 'y' holds fractions, which are not classes; --read dtype.y=str reads "
+FRACTIONS += "them as texts"
 ONE_ROW = "--target: column 'y' has only one row of the class 'b', which cannot be in both halves; "
 ONE_ROW += "merge it with another class"
 LABELS = [
@@ -305,6 +307,8 @@ LABELS = [
     (lambda: read_target([True, False, True, False]), ("b", [True, False, True, False])),
     (lambda: read_target([1.0, 2.0, 1.0, 2.0]), ("i", [1, 2, 1, 2])),
     (lambda: read_target([1.5, 2.0, 1.5, 2.0]), FRACTIONS),
+    (lambda: read_target([2**53 + 1, 2**53] * 2)[1][:2], [2**53 + 1, 2**53]),
+    (lambda: read_target(array([2**63 + 1, 1] * 2, dtype="uint64"))[1][:2], [2**63 + 1, 1]),
     (lambda: read_target(["a", "a", "b"]), ONE_ROW),
     (lambda: read_target(["a", "a", "b"], fewest=1)[1], ["a", "a", "b"]),
     (lambda: read_target([1.0, nan, 2.0, nan]), NO_VALUE),
@@ -324,6 +328,7 @@ LABELS = [
     (lambda: [infer(range(20)), infer(range(21))], ["classification", "regression"]),
     # Labels are classes by value, of their type, and it is said where they are written otherwise.
     (lambda: take([1, 0], 0, 1), ("i", [1, 0], [])),
+    (lambda: take([2**53, 2**53 + 1], 2**53, 2**53 + 1), ("i", [2**53, 2**53 + 1], [])),
     (
         lambda: take(["1", "0"], 0, 1),
         ("i", [1, 0], ["Labels of 'y' are read by their values: '0' as 0 and '1' as 1."]),

@@ -52,6 +52,13 @@ MATCHES = [
         ),
         ({"p": [0.3, 0.2, 0.1]}, order("'id'", "'b'")),
     ),
+    (lambda: match({"ID": [9, 7, 8], "p": P}, id=ID), ({"p": [0.2, 0.3, 0.1]}, order("'ID'"))),
+    (lambda: match({"ID": ID, "p": P}, id=ID, Id=ID)[0], {"p": P}),
+    (lambda: match({"A": P, "b": P}, a=ID), ({"A": P, "b": P}, [])),
+    (
+        lambda: match({"ID": [7, 8, 7], "p": P}, id=[7, 7, 8]),
+        OTHER.format(8, 2, 7).replace("'id'", "'ID'"),
+    ),
     (lambda: match({"id": ["8", "7", "9"], "p": P}, id=ID)[0], {"p": [0.2, 0.1, 0.3]}),
     (lambda: match({"id": [7, 8, 7], "p": P}, id=[7, 7, 8]), OTHER.format(8, 2, 7)),
     (
@@ -80,7 +87,7 @@ Y = array([0] * 90 + [1] * 90 + [2])
 
 def read(answers, labels=YES_NO, *, classes=None, positive=None, y=Y, membership=None):
     """Return the kind, values and classes of answers, and what is said of them."""
-    arguments = NS(answers=PATH, classes=classes, positive=positive)
+    arguments = NS(answers=PATH, classes=classes, positive=positive, target="truth")
     members = _answers._MemberLabels(y, membership)
     call = lambda: _answers._as_outputs(arguments, pd.DataFrame(answers), labels, members)  # noqa: E731
     found = refuse(call)
@@ -145,6 +152,10 @@ READ = [
     (
         lambda: read({"c": ["x", "y"], "d": [0.7, 0]}).rpartition("LABEL ... ")[2],
         "names the label of each column, in their order",
+    ),
+    (
+        lambda: read({"truth": ["no", "yes"], "d": ["no", "no"]}).rpartition("'d'; ")[2],
+        "leave out 'truth' if it holds the labels of the table",
     ),
     # The name of a column may say that it holds the probabilities of a class.
     *(

@@ -230,6 +230,7 @@ ANSWERS = {
         (lambda: label_maps.as_value("yes"), "yes"),
         (lambda: label_maps.as_value("No"), "No"),
         (lambda: label_maps.as_value("inf"), "inf"),
+        (lambda: label_maps.as_value(2**53 + 1), "9007199254740993"),
         (lambda: label_maps.as_value("cat "), "cat"),
         (lambda: label_maps._find_name_places(array(["b", "z", "a"]), ["a", "b"]), [1, -1, 0]),
         (lambda: label_maps._is_above(array([1, 1, 1, 1, 1, 0], bool), np.zeros(6, bool)), True),

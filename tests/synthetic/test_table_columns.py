@@ -104,6 +104,10 @@ TRUTH = np.arange(30) % 3 == 0
         (TRUTH, np.where(TRUTH, "True", "False"), "truth values are text"),
         (DAYS, DAYS.dt.strftime("%d/%m/%Y"), "dates are text in the synthetic table"),
         (DAYS.dt.strftime("%Y-%m-%d"), DAYS.dt.strftime("%d.%m.%Y"), "texts of dates"),
+        (DAYS.dt.strftime("%d/%m/%Y"), DAYS.dt.strftime("%Y%m%d"), "texts of dates"),
+        (DAYS.dt.strftime("%Y-%m-%d"), DAYS.dt.strftime("%Y-%m-%dT%H:%M:%SZ"), "texts of dates"),
+        (DAYS.dt.strftime("%b %d, %Y"), DAYS.dt.strftime("%Y-%m-%d %H:%M:%S+00:00"), "of dates"),
+        (DAYS.dt.strftime("%Y-%m-%d"), DAYS.dt.strftime("%d/%m/%y"), "texts of dates"),
     ],
 )
 def test_values_in_another_form_become_equal(real, made, words):
@@ -140,11 +144,34 @@ def test_a_form_that_makes_values_of_one_table_equal_is_not_taken():
     assert fit_column(DAYS[:27], dates)[0]["synthetic"]["x"].dtype == dates.dtype
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        [str(18_262 + k) for k in range(30)],  # days since 1970
+        [f"0{k % 9 + 1}/0{k % 3 + 1}/2020" for k in range(30)],
+    ],
+)
+def test_dates_that_rarely_repeat_and_that_no_synthetic_value_is_are_left_out(made):
+    real = DAYS.dt.strftime("%Y-%m-%d")
+    fit = fit_column(real, made)[1]
+    assert fit.left_out == ["x"] and "none of the values" in fit.unfit[0]
+    assert fit_column(made, real)[1].left_out == ["x"]
+    assert fit_column(real, [f"0{k % 9 + 1}/0{k % 3 + 1}/20" for k in range(30)])[1].left_out
+    # Other dates of one form are dates, and words may be new.
+    assert not fit_column(real, (DAYS + pd.Timedelta("999D")).dt.strftime("%Y-%m-%d"))[1].unfit
+    assert not fit_column([f"a{k}" for k in range(30)], [f"b{k}" for k in range(30)])[1].unfit
+
+
 @pytest.mark.parametrize("decimals, words", [(0, "whole numbers"), (1, "1 dec"), (-2, "of 100")])
 def test_numbers_are_compared_at_the_decimals_of_the_coarsest_table(decimals, words):
     real = np.random.default_rng(0).normal(5000, 2000, 300).round(3)
     tables, fit = fit_column(real, real.round(decimals))
     assert (tables["real"]["x"] == real.round(decimals)).all() and words in fit.changed[0]
+    # Also where they went through single precision.
+    single = real.round(2).astype(np.float32).astype(float)
+    tables, fit = fit_column(real.round(2), single)
+    assert (tables["synthetic"]["x"] == real.round(2)).all() and "2 decimals" in fit.changed[0]
+    assert not fit_column(real.round(2), real.round(2))[1].changed
 
 
 @pytest.mark.parametrize(

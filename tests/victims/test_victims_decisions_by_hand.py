@@ -550,6 +550,8 @@ ANSWERS = {
         (lambda: assign_lists([3, 2], [[0, 1], [0, 2]]), None),
         (lambda: assign_lists([3], [[-1, 2], [0, 2.5], [1, 2]]), [2]),
         (lambda: assign_lists([3], [[nan, nan], [nan, nan]], [4, 5]), [0]),
+        (lambda: assign_lists([2, 3], [[nan, nan], [0, 1], [nan, nan]], [2, 0, 3]), [0, 2]),
+        (lambda: assign_lists([2, 4, 6], [[0, 1]] * 3 + [[0, 5]], [0, 3, 5, 0]), [1, 2, 3]),
         (lambda: assign_lists([], []), []),
         (lambda: _known_values._are_cut(["a", cut("b", 2)]), True),
         (lambda: _known_values._are_cut(["a", "b"]), False),

@@ -383,14 +383,21 @@ def _read_number(part):
 
 
 _FORMATS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
-_FORMATS += ("%Y%m%d", "%d %b %Y", "%d %B %Y", "%b %d, %Y")
+_FORMATS += ("%Y%m%d", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
+_FORMATS += ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
 _TIMES = ("", " %H:%M:%S", "T%H:%M:%S", " %H:%M", "T%H:%M", " %H:%M:%S.%f", "T%H:%M:%S.%f")
-_DATE = re.compile(r"\s*(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4}|\d\d? \w+ \d{4})\b.*")
+_DATE = re.compile(
+    r"\s*(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/.]\d\d?[-/.](\d\d){1,2}|\d\d? \w+ \d{4}|\w+ \d\d?, \d{4})"
+    r"(?!\d).*"
+)
+
+_ZERO_OFFSET = r"(?<=\d)(Z|[+-]00:?00)$"
+_DIGITS_OF_DATE = re.compile(r"\s*\d{8}\b.*")  # a date beside other dates alone
 
 
 def _read_date(part):
     """Return the dates of one format, or None if no format, or more than one, reads all of them."""
-    texts = part.dropna().astype(object).str.strip()
+    texts = part.dropna().astype(object).str.strip().str.replace(_ZERO_OFFSET, "", regex=True)
     first = texts.iloc[:50]
     found = []
     for form in (date + time for date in _FORMATS for time in _TIMES):
@@ -405,7 +412,10 @@ def _read_date(part):
 
 def _read_dates(parts, texts):
     """Return the texts of dates as dates; None if they hold none."""
-    if not all(_DATE.fullmatch(parts[name].dropna().iloc[0]) for name in texts):
+    first = [parts[name].dropna().iloc[0] for name in texts]
+    if not any(map(_DATE.fullmatch, first)):
+        return None
+    if not all(_DATE.fullmatch(text) or _DIGITS_OF_DATE.fullmatch(text) for text in first):
         return None
     found = {name: _read_date(parts[name]) for name in texts}
     if any(part is None for part in found.values()):
@@ -500,8 +510,12 @@ def _round_alike(parts):
     sides = real, values["synthetic"]
     if min(len(np.unique(side[~np.isnan(side)])) for side in sides) < _FEWEST_NUMBERS:
         return parts, ""
-    decimals = [_count_table_decimals(side[np.isfinite(side)]) for side in sides]
+    sides = [side[np.isfinite(side)] for side in sides]
+    decimals = [_count_table_decimals(side) for side in sides]
     least = min(decimals)
+    is_exact = [bool((side == np.round(side, least)).all()) for side in sides]
+    if decimals[0] == decimals[1]:  # but for rounding, as to single precision and back
+        decimals = [least + (not exact) for exact in is_exact]
     if decimals[0] == decimals[1] or least > _MOST_DECIMALS:
         return parts, ""
     finer = "the real tables have" if decimals[0] > decimals[1] else "the synthetic table has"
@@ -562,8 +576,10 @@ def _name_unknown(parts):
     held = parts.get("holdout")
     usual = real.duplicated(keep=False).mean()
     usual = usual if held is None else held.dropna().isin(real.unique()).mean()
-    is_repeated = len(real) >= _ROWS_PER_VALUE * real.nunique()
-    if not len(made) or share >= _FEW_KNOWN or usual < _USUAL or not is_repeated:
+    is_clear = usual >= _USUAL and len(real) >= _ROWS_PER_VALUE * real.nunique()
+    # Numbers, and dates of a form that cannot be read, are no values of texts that repeat rarely.
+    is_clear |= share == 0 and (_are_numbers(made) != _are_numbers(real) or _are_dates(made, real))
+    if not len(made) or share >= _FEW_KNOWN or not is_clear:
         return "", False
     unknown = made[~made.isin(real.unique())].value_counts().index
     close = [(value, _find_close_texts(value, real)) for value in unknown[:20]]
@@ -575,6 +591,14 @@ def _name_unknown(parts):
         f"{100 * (1 - share):.0f}% of the rows of the synthetic table have values that the real "
         f"one lacks, such as {shown}"
     ), False
+
+
+def _are_numbers(texts):
+    return bool(pd.to_numeric(texts.astype(object), errors="coerce").notna().all())
+
+
+def _are_dates(*columns):
+    return all(_DATE.fullmatch(text) for texts in columns for text in texts.iloc[:50])
 
 
 # Rows of a table of which so many would be missing, as in the other tables, have a missing value,
