@@ -13,7 +13,7 @@ from .._core.outputs import Outputs
 from .._core.query import log_label_scores, query_aligned, query_victim
 from .._core.records import Records
 from .._core.types import Frozen
-from .._core.validation import check_features, check_records, set_features
+from .._core.validation import check_records, order_features, set_features
 from ..base import get_pool
 from ..metrics import advantage_interval, share_interval
 from ..shadow import ShadowPool
@@ -206,7 +206,7 @@ class LabelInferenceAttack(CandidateScores):
         scores : ndarray of shape (n, n_classes)
             Logarithms of numbers that are proportional to the probabilities of the labels.
         """
-        records = check_features(self, check_records(X, labels=False))
+        records = order_features(self, check_records(X, labels=False))
         scores = self._log_scores(query_aligned(self.victim, records.X, self.classes_))
         if self.pool_ is None:
             return scores

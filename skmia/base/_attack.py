@@ -17,10 +17,10 @@ from .._core.records import Records, change_table
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._core.validation import (
-    check_features,
     check_membership,
     check_records,
     check_width,
+    order_features,
     refuse_nan,
     say_one_label,
     set_features,
@@ -106,7 +106,8 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
     n_features_in_ : int
         Number of features of the records of ``fit``, if their X is a matrix or a table.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X is a table whose columns are named by text.
+        Names of the features, if X is a table whose columns are named by text. Later tables may
+        have these columns in another order.
     """
 
     _parameter_constraints: dict = {"victim": "no_validation"}
@@ -215,7 +216,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         scores : ndarray of shape (n,)
             Higher means more likely a member.
         """
-        records = check_features(self, self._check_and_order(X))
+        records = order_features(self, self._check_and_order(X))
         return refuse_nan(np.asarray(self._score_samples(records), dtype=np.float64))
 
     def decision_function(self, X: Records) -> np.ndarray:
@@ -295,7 +296,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             False, for example, for records without a shadow model that was trained on them, if the
             attack needs one.
         """
-        records = check_features(self, self._check_and_order(X))
+        records = order_features(self, self._check_and_order(X))
         return np.asarray(self._can_judge(records), dtype=bool)
 
     def _can_judge(self, records):

@@ -8,7 +8,6 @@ from numbers import Real
 
 import numpy as np
 from scipy import stats
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.callers import level_of_user
 from .._core.hashing import draw_by_content
@@ -30,7 +29,7 @@ from .._core.query import query, unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import ArrayLike
-from .._core.validation import check_outputs_source, check_records
+from .._core.validation import check_outputs_source, check_records, order_features
 from .._training.workers import get_workers
 from ..signals import COMPARED, Signal, what_to_keep, what_to_read
 from ..victims import CallableVictim
@@ -539,8 +538,8 @@ class PoolAttack(BaseAttack):
         TooFewModelsError
             If no record can be judged with the remaining models.
         """
-        check_is_fitted(self)
-        records, models = check_records(X, targets=True), np.asarray(models, dtype=int)
+        records = order_features(self, check_records(X, targets=True))
+        models = np.asarray(models, dtype=int)
         n_models = len(self.pool_.membership_)
         if n_models < FEWEST_MODELS:
             raise TooFewModelsError(
