@@ -216,6 +216,25 @@ class LabelInferenceAttack(CandidateScores):
             scores[rows] += self.weights_[1] * self._ask_outside(records[rows])
         return scores
 
+    def predict(self, X: Records) -> np.ndarray:
+        """Infer the label of each record.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Records, labeled or not.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,)
+            Label with the highest score; without shadow models the one that the victim predicts,
+            which for a classifier with a threshold of its own is not the most probable one.
+        """
+        records = order_features(self, check_records(X, labels=False))
+        if self.pool_ is not None:
+            return super().predict(records)
+        return query_aligned(self.victim, records.X, self.classes_).as_labels().values
+
     def _ask_outside(self, records):
         """Log mean probability of each label over models that were not trained on the record."""
         inside = np.zeros((len(self.pool_.membership_), len(records)), dtype=bool)
