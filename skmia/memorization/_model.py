@@ -121,11 +121,20 @@ def token_bits(model, tokens, n_given):
     """Return what each token after the given ones costs."""
     if hasattr(model, "token_log_proba"):
         return _nats_to_bits(_as_log_proba(model.token_log_proba(tokens, n_given)))
-    rows = np.arange(len(tokens))
     columns = [
-        next_bits(model, tokens[:, :i])[rows, tokens[:, i]] for i in range(n_given, tokens.shape[1])
+        _take_tokens(next_bits(model, tokens[:, :i]), tokens[:, i])
+        for i in range(n_given, tokens.shape[1])
     ]
     return np.column_stack(columns) if columns else np.zeros((len(tokens), 0))
+
+
+def _take_tokens(values, tokens):
+    """Return the value of the token of each row."""
+    if tokens.max(initial=0) >= values.shape[1]:
+        raise ValueError(
+            f"The model knows tokens from 0 to {values.shape[1] - 1}; got {tokens.max()}."
+        )
+    return values[np.arange(len(tokens)), tokens]
 
 
 def token_moments(model, tokens):
@@ -141,10 +150,10 @@ def token_moments(model, tokens):
                 f"{found.shape}."
             )
         return found
-    rows, moments = np.arange(len(tokens)), np.empty((3, *tokens.shape))
+    moments = np.empty((3, *tokens.shape))
     for i in range(tokens.shape[1]):
         log_proba = -np.log(2) * next_bits(model, tokens[:, :i])
-        moments[0, :, i] = log_proba[rows, tokens[:, i]]
+        moments[0, :, i] = _take_tokens(log_proba, tokens[:, i])
         proba = np.exp(log_proba)
         log_proba = np.where(proba > 0, log_proba, 0.0)  # p log p is 0 for what cannot come
         mean = (proba * log_proba).sum(axis=1)
