@@ -317,6 +317,13 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
     def _learned_offset(self, records, membership):
         """Return the threshold of the highest balanced accuracy on the records given to ``fit``."""
         scores, judged = self.score_samples(records), self._can_judge(records)
+        n_infinite = np.count_nonzero(np.isinf(scores))
+        if n_infinite:
+            raise ValueError(
+                f"No threshold is learned from scores of which {n_infinite} of {len(scores)} are "
+                "infinite, as logits of -inf make them; use a signal without logarithms, such as "
+                '"confidence".'
+            )
         if judged.any():  # those that are never predicted as members come last
             scores = np.where(judged, scores, np.nextafter(scores[judged].min(), -np.inf))
         return best_threshold(membership, scores)
