@@ -15,7 +15,7 @@ from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round
 from .types import ArrayLike
 
 
-def _is_integer_slice(key):
+def is_integer_slice(key):
     """Return whether the parts of a slice are integers or None."""
     parts = (key.start, key.stop, key.step)
     return key.step != 0 and all(part is None or hasattr(part, "__index__") for part in parts)
@@ -25,7 +25,7 @@ def as_key(key, n_records):
     """Turn any row selection into a slice or an index array."""
     if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
         key = key[0]
-    if isinstance(key, slice) and _is_integer_slice(key):
+    if isinstance(key, slice) and is_integer_slice(key):
         # Tensors do not support slices with negative steps.
         return key if key.step is None or key.step > 0 else np.arange(n_records)[key]
     if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):

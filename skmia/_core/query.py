@@ -137,13 +137,22 @@ def trained_as(estimator):
 def copy_recipe(estimator, victim):
     """Return an unfitted copy of an estimator, or of what the victim was trained as."""
     if estimator is not None:
-        return copy_unfitted(unwrap(estimator))
+        return _copy_thawed(estimator)
     if victim is None:
         raise ValueError("estimator must say how the victim was trained, as victim is None.")
     model = unwrap(victim)
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
-    return copy_unfitted(model)
+    return _copy_thawed(model)
+
+
+def _copy_thawed(estimator):
+    """Return an unfitted copy whose fit trains the last step, also a frozen one."""
+    copied = copy_unfitted(unwrap(estimator))
+    if isinstance(copied, Pipeline) and copied.steps:
+        name, last = copied.steps[-1]
+        copied.steps[-1] = name, _copy_thawed(last)
+    return copied
 
 
 def refuse_class(value, role):

@@ -19,6 +19,7 @@ from .containers import (
     align_columns,
     as_rows,
     as_table,
+    choose_columns,
     concat_rows,
     describe_container,
     is_frame,
@@ -875,6 +876,19 @@ def change_table(records, change):
     table, rows = records._rows
     changed = change(table)
     return records if changed is table else records._replaced((read_only(changed), rows), None)
+
+
+def order_by_names(records, names):
+    """Return records with the columns of their table in the order of these names, if it has them.
+
+    Records are known by their content, of which the order of the columns is a part.
+    """
+    own = None if names is None else get_features(records)[1]
+    if own is None or np.array_equal(own, names):
+        return records
+    if len(set(own)) < len(own) or set(own) != set(names):
+        return records
+    return records._replaced((read_only(choose_columns(records.X, list(names))), None), None)
 
 
 def has_column(records):

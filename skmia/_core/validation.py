@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .numbers import as_series, show, to_array
 from .query import check_victim, refuse_other_than_records, unwrap
-from .records import get_features
+from .records import Records, get_features, order_by_names
 
 
 def check_records(records, *, labels=True, targets=False):
@@ -56,6 +56,12 @@ def check_features(estimator, records):
             "as input, those of the records that fit was given."
         )
     return records
+
+
+def order_features(estimator, records):
+    """Check features, and return records with the columns of a table in the order of ``fit``."""
+    records = check_features(estimator, records)
+    return order_by_names(records, vars(estimator).get("feature_names_in_"))
 
 
 def check_width(model, records):

@@ -5,7 +5,6 @@ from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.groups import number_groups, sum_by_group
 from .._core.metric_inputs import check_option
@@ -14,7 +13,7 @@ from .._core.outputs import Outputs
 from .._core.pseudo_victims import SCORES_FOR_RATE, choose_evenly
 from .._core.records import Records
 from .._core.types import ArrayLike
-from .._core.validation import check_records
+from .._core.validation import check_records, order_features
 from ..base import check_repeatable, get_neutral, treats_models_as_victims
 from ..metrics import conformal_pvalues
 from ..shadow import ShadowPool
@@ -202,8 +201,7 @@ def shadow_nonmember_scores(attack: BaseEstimator, X: Records) -> np.ndarray:
     >>> bool(membership[listed.positions].mean() > 0.9)
     True
     """
-    check_is_fitted(attack)
-    records = check_records(X)
+    records = order_features(attack, check_records(X))
     check_repeatable(attack)
     models = choose_models(attack, len(records))
     found = [
@@ -374,8 +372,7 @@ def attack_people(
     >>> round(auc_interval(found.people % 2, found.scores).estimate, 2)
     0.83
     """
-    check_is_fitted(attack)
-    records = check_records(X)
+    records = order_features(attack, check_records(X))
     if not treats_models_as_victims(attack):
         raise TypeError(
             "attack must compare the victim with shadow models that can take its place; got "

@@ -26,6 +26,7 @@ from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
 from .._core.metric_inputs import check_record_weights
 from .._core.numbers import make_room, show, to_array
+from .._core.outputs import is_integer_slice
 from .._core.query import check_victim, predict_flat, query_victim
 from .._core.randomness import seed_estimator
 from .._core.records import Records
@@ -83,6 +84,11 @@ class SensitiveAttribute:
     def _read_columns(X, sensitive):
         everything = np.arange(X.shape[1])
         if isinstance(sensitive, slice):
+            if not is_integer_slice(sensitive):
+                raise ValueError(
+                    f"A slice as sensitive holds positions of columns; got {sensitive}. Give the "
+                    "names of the columns as a list."
+                )
             columns = everything[sensitive]
         else:
             single = isinstance(sensitive, str) or not np.iterable(sensitive)
@@ -288,9 +294,9 @@ class AttributeInferenceAttack(CandidateScores):
     ----------
     victim : fitted estimator
         Model under attack.
-    sensitive : str, int, slice or sequence of them
+    sensitive : str, int, slice, or sequence of str or int
         Column of the attribute, or the columns of a one-hot block: names in a DataFrame,
-        positions in an array.
+        positions in an array and in a slice.
     values : array-like of shape (n_values,), default=None
         Candidate values. If None, the values that occur in the records given to ``fit`` are used.
         Must be None for a block, whose candidates are its columns.
@@ -355,7 +361,7 @@ class AttributeInferenceAttack(CandidateScores):
     def __init__(
         self,
         victim: BaseEstimator | None = None,
-        sensitive: str | int | slice | Sequence[str | int | slice] | None = None,
+        sensitive: str | int | slice | Sequence[str | int] | None = None,
         *,
         values: ArrayLike | None = None,
         criterion: Literal["loss", "softmax", "accuracy", "gradient"] = "loss",

@@ -13,7 +13,7 @@ from .._core.outputs import Outputs
 from .._core.query import log_label_scores, query_aligned, query_victim
 from .._core.records import Records
 from .._core.types import Frozen
-from .._core.validation import check_features, check_records, set_features
+from .._core.validation import check_records, order_features, set_features
 from ..base import get_pool
 from ..metrics import advantage_interval, share_interval
 from ..shadow import ShadowPool
@@ -206,7 +206,7 @@ class LabelInferenceAttack(CandidateScores):
         scores : ndarray of shape (n, n_classes)
             Logarithms of numbers that are proportional to the probabilities of the labels.
         """
-        records = check_features(self, check_records(X, labels=False))
+        records = order_features(self, check_records(X, labels=False))
         scores = self._log_scores(query_aligned(self.victim, records.X, self.classes_))
         if self.pool_ is None:
             return scores
@@ -215,6 +215,25 @@ class LabelInferenceAttack(CandidateScores):
         for rows in gen_batches(len(records), size):
             scores[rows] += self.weights_[1] * self._ask_outside(records[rows])
         return scores
+
+    def predict(self, X: Records) -> np.ndarray:
+        """Infer the label of each record.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Records, labeled or not.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,)
+            Label with the highest score; without shadow models the one that the victim predicts,
+            which for a classifier with a threshold of its own is not the most probable one.
+        """
+        records = order_features(self, check_records(X, labels=False))
+        if self.pool_ is not None:
+            return super().predict(records)
+        return query_aligned(self.victim, records.X, self.classes_).as_labels().values
 
     def _ask_outside(self, records):
         """Log mean probability of each label over models that were not trained on the record."""

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.containers import take_rows
 from .._core.groups import locate_labels
@@ -18,7 +17,7 @@ from .._core.query import check_victim
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Frozen, Rows
-from .._core.validation import check_records
+from .._core.validation import check_records, order_features
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
 from ..signals import (
@@ -101,8 +100,7 @@ class QueryAttack(BaseAttack):
         queries : ndarray, DataFrame or torch tensor of n rows
             Rows in the form of ``X.X``.
         """
-        check_is_fitted(self)
-        return self._make_queries(check_records(X))[0]
+        return self._make_queries(order_features(self, check_records(X)))[0]
 
     def _score_samples(self, records):
         unknown = np.flatnonzero(~np.isin(records.y, self.pool_.classes_))

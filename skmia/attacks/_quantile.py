@@ -16,7 +16,7 @@ from .._core.groups import place_names, read_names
 from .._core.needs import NOBODY, NON_MEMBERS, Needs
 from .._core.query import query, unwrap
 from .._core.randomness import seed_estimator
-from .._core.records import Records
+from .._core.records import Records, get_features, order_by_names
 from .._core.sklearn import HasMethods, Interval, StrOptions, at_least
 from .._core.splits import number_units
 from .._core.threads import on_one_thread
@@ -242,8 +242,9 @@ class QuantileAttack(BaseAttack):
                 "QuantileAttack learns from known non-members; pass them as population=Records."
             )
         check_records(self.population)
+        population = order_by_names(self.population, get_features(records)[1])
         # Records are sorted by content, so that the result does not depend on their order.
-        population = self.population[np.argsort(self.population.fingerprint, kind="stable")]
+        population = population[np.argsort(population.fingerprint, kind="stable")]
         rng = check_random_state(self.random_state)
         self._salt, seed = rng.randint(np.iinfo(np.int32).max, size=2).tolist()
         folds = self._cut_folds(population)

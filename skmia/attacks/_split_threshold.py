@@ -6,7 +6,6 @@ from numbers import Real
 import numpy as np
 from scipy.special import expit, log_expit, logit
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.callers import level_of_user
 from .._core.needs import ANY, Needs
@@ -14,7 +13,7 @@ from .._core.probabilities import posterior_of
 from .._core.query import unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval
-from .._core.validation import check_records
+from .._core.validation import check_records, order_features
 from ..victims import ThresholdAllowance, read_split_thresholds, replay_samples
 from ._file_attack import CandidatesAttack, expect_auc, find_known
 
@@ -357,8 +356,8 @@ class SplitThresholdAttack(CandidatesAttack):
         >>> bool((rows == range(len(members)))[proba > 0.9].mean() > 0.99)
         True
         """
-        check_is_fitted(self)
-        place, known = find_known(self._digests, check_records(X))
+        records = order_features(self, check_records(X))
+        place, known = find_known(self._digests, records)
         drawn = replay_samples(self.victim)
         allowance = ThresholdAllowance(chosen=self._chosen)
         groups = read_split_thresholds(self.victim, self._X, self.prior, allowance=allowance)

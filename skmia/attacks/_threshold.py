@@ -49,7 +49,7 @@ class ThresholdAttack(BaseAttack):
     ------
     ValueError
         If the threshold would be the mean of a signal with infinite values, which logits of -inf
-        make.
+        make, or learned from them.
 
     See Also
     --------

@@ -10,13 +10,13 @@ import numpy as np
 from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.callers import level_of_user
 from .._core.moments import SMALLEST_SPREAD, compute_moments
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import ArrayLike, Frozen, Seed
+from .._core.validation import order_features
 from ..base import Comparison, PoolAttack, PoolReader
 from ..exceptions import ResolutionWarning
 from ..shadow import ShadowPool
@@ -300,7 +300,7 @@ class VulnerableRecordsAttack(PoolAttack):
         -------
         vulnerable : ndarray of shape (n,), dtype bool
         """
-        check_is_fitted(self)
+        records = order_features(self, records)
         vectors = _direct(self.pool_.answers(records))
         own = np.isin(records.fingerprint, self._reference_prints)
         count = np.empty(len(vectors), dtype=int)

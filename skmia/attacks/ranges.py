@@ -182,7 +182,12 @@ class UnknownValues:
         else:
             same = not is_frame(donors) and X.shape[1] == donors.shape[1]
             places = set(range(-X.shape[1], X.shape[1]))
-            missing = [place for place in self.columns if place not in places]
+            whole = [isinstance(place, int | np.integer) for place in self.columns]
+            missing = [
+                place
+                for place, is_whole in zip(self.columns, whole, strict=True)
+                if not is_whole or isinstance(place, bool) or place not in places
+            ]
         if not same:
             raise ValueError("The population of UnknownValues must have the records' columns.")
         if missing:

@@ -11,6 +11,7 @@ from .._core.budget import Cost
 from .._core.callers import level_of_user
 from .._core.copies import copy_unfitted
 from .._core.needs import Needs
+from .._core.outputs import show_classes
 from .._core.query import copy_recipe, query
 from .._core.randomness import check_random_state
 from .._core.records import Records
@@ -79,6 +80,20 @@ class _RecipeAttack(BaseAttack):
         self.prior = prior
         self.random_state = random_state
 
+    @staticmethod
+    def _align(outputs, fitted):
+        """Return answers with the columns of a model that was fitted to the records."""
+        if outputs.classes is None:
+            return outputs
+        known, own = outputs.classes, fitted.classes_
+        if set(known.tolist()) != set(own.tolist()):
+            raise ValueError(
+                "The recipe is fitted to the records, so their labels must be the classes of the "
+                f"answers, {show_classes(known)}; the labels are {show_classes(own)}. "
+                "Give records of each of these classes, and of no others."
+            )
+        return outputs.aligned_to(own)
+
     def _needs(self):
         is_given = self.estimator is not None
         return Needs(self._reads, access=frozenset() if is_given else frozenset({self._access}))
@@ -145,8 +160,9 @@ class RecoveredModelAttack(_RecipeAttack):
     TypeError
         If the recipe is of another kind.
     ValueError
-        If there are fewer answers than coefficients, if the answers are labels, or if they are not
-        those of a model of the recipe, such as answers with noise.
+        If there are fewer answers than coefficients, if the answers are labels, or of other classes
+        than the records, or if they are not those of a model of the recipe, such as answers with
+        noise.
 
     Warns
     -----
@@ -243,7 +259,7 @@ class RecoveredModelAttack(_RecipeAttack):
                 "probabilities, decision values or predictions are needed."
             )
         fitted = recipe.fit(records.X, records.y)
-        recovered = recover_model(fitted, records, outputs)
+        recovered = recover_model(fitted, records, self._align(outputs, fitted))
         self.estimator_, self.n_queries_ = recovered.model, len(records)
         self.condition_, self.error_ = float(recovered.condition), float(recovered.error)
         rng = check_random_state(self.random_state)
@@ -359,8 +375,9 @@ class JointAnswersAttack(_RecipeAttack):
     TypeError
         If the recipe is of another kind.
     ValueError
-        If there are fewer answers than coefficients, if the answers are labels, if they are not
-        those of a model of the recipe, such as answers with noise, or if a covariance is singular.
+        If there are fewer answers than coefficients, if the answers are labels, or of other classes
+        than the records, if they are not those of a model of the recipe, such as answers with
+        noise, or if a covariance is singular.
 
     Warns
     -----
@@ -453,7 +470,7 @@ class JointAnswersAttack(_RecipeAttack):
         self._attack = _SolvedAnswers(
             fitted, outsiders=self.outsiders, prior=self.prior, random_state=self.random_state
         )
-        self._attack.fit(records.with_fields(outputs=outputs))
+        self._attack.fit(records.with_fields(outputs=self._align(outputs, fitted)))
         self.n_queries_ = len(records)
         for name in ("n_equations_", "condition_", "error_", "known_", "misfit_", "expected_auc_"):
             setattr(self, name, getattr(self._attack, name))

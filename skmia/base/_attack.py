@@ -17,10 +17,10 @@ from .._core.records import Records, change_table
 from .._core.transactions import TransactionMixin
 from .._core.types import ArrayLike
 from .._core.validation import (
-    check_features,
     check_membership,
     check_records,
     check_width,
+    order_features,
     refuse_nan,
     say_one_label,
     set_features,
@@ -106,7 +106,8 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
     n_features_in_ : int
         Number of features of the records of ``fit``, if their X is a matrix or a table.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X is a table whose columns are named by text.
+        Names of the features, if X is a table whose columns are named by text. Later tables may
+        have these columns in another order.
     """
 
     _parameter_constraints: dict = {"victim": "no_validation"}
@@ -215,7 +216,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
         scores : ndarray of shape (n,)
             Higher means more likely a member.
         """
-        records = check_features(self, self._check_and_order(X))
+        records = order_features(self, self._check_and_order(X))
         scores = np.asarray(self._score_samples(records), dtype=np.float64)
         if scores.shape != (len(records),):
             raise ValueError(
@@ -301,7 +302,7 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
             False, for example, for records without a shadow model that was trained on them, if the
             attack needs one.
         """
-        records = check_features(self, self._check_and_order(X))
+        records = order_features(self, self._check_and_order(X))
         return np.asarray(self._can_judge(records), dtype=bool)
 
     def _can_judge(self, records):
@@ -322,6 +323,13 @@ class BaseAttack(TransactionMixin, CopiesParameters, ClassifierMixin, BaseEstima
     def _learned_offset(self, records, membership):
         """Return the threshold of the highest balanced accuracy on the records given to ``fit``."""
         scores, judged = self.score_samples(records), self._can_judge(records)
+        n_infinite = np.count_nonzero(np.isinf(scores))
+        if n_infinite:
+            raise ValueError(
+                f"No threshold is learned from scores of which {n_infinite} of {len(scores)} are "
+                "infinite, as logits of -inf make them; use a signal without logarithms, such as "
+                '"confidence".'
+            )
         if judged.any():  # those that are never predicted as members come last
             scores = np.where(judged, scores, np.nextafter(scores[judged].min(), -np.inf))
         return best_threshold(membership, scores)

@@ -8,7 +8,6 @@ from numbers import Real
 
 import numpy as np
 from scipy import stats
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.callers import level_of_user
 from .._core.hashing import draw_by_content
@@ -31,7 +30,7 @@ from .._core.query import query, unwrap
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import ArrayLike
-from .._core.validation import check_outputs_source, check_records
+from .._core.validation import check_outputs_source, check_records, order_features
 from .._training.workers import get_workers
 from ..signals import COMPARED, Signal, what_to_keep, what_to_read
 from ..victims import CallableVictim
@@ -554,8 +553,8 @@ class PoolAttack(BaseAttack):
         TooFewModelsError
             If no record can be judged with the remaining models.
         """
-        check_is_fitted(self)
-        records, n_models = check_records(X, targets=True), len(self.pool_.membership_)
+        records = order_features(self, check_records(X, targets=True))
+        n_models = len(self.pool_.membership_)
         if n_models < FEWEST_MODELS:
             raise TooFewModelsError(
                 "Shadow models can be treated as the victim in a pool of at least "

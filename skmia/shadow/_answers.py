@@ -25,7 +25,7 @@ from .._core.moments import (
 from .._core.needs import LABELS
 from .._core.numbers import SMALLEST, are_consecutive, check_count
 from .._core.query import CHUNK, query, query_aligned
-from .._core.records import Records
+from .._core.records import Records, order_by_names
 from .._core.validation import check_records, refuse_nan
 from ..signals import (
     AnswerSignal,
@@ -263,6 +263,7 @@ class PoolAnswers:
             counts as trained on a relative that is not itself in the pool if it was trained on the
             original.
         """
+        relatives = order_by_names(relatives, self.columns.names)
         prints, first = np.unique(relatives.fingerprint, return_index=True)
         homes = self.locate(records)[first]
         return replace(self, columns=replace(self.columns, relatives=(prints, homes)))

@@ -8,6 +8,7 @@ import numpy as np
 from .._core.hashing import DigestIndex, describe_types, find_copies
 from .._core.moments import cut
 from .._core.numbers import are_consecutive
+from .._core.records import get_features, order_by_names
 
 
 def take_columns(values, columns):
@@ -35,12 +36,14 @@ class RecordColumns:
     copies: np.ndarray  # (2, n_copies): columns of records of which an equal one is before, and it
     # Fingerprints, in increasing order, and columns of further records, see with_relatives.
     relatives: tuple[np.ndarray, np.ndarray] | None = None
+    names: np.ndarray | None = None  # of the columns of X, if they are named by text
 
     @classmethod
     def of(cls, records):
         """Return the columns of a pool of these records, in their order."""
         types = describe_types(records.X, records.y)
-        return cls(records.digests, types, find_copies(records.fingerprint))
+        names = get_features(records)[1]
+        return cls(records.digests, types, find_copies(records.fingerprint), names=names)
 
     @cached_property
     def _index(self):
@@ -53,6 +56,7 @@ class RecordColumns:
 
     def locate(self, records):
         """Return the column of each record, shape (n,); -1 for a record that is not in the pool."""
+        records = order_by_names(records, self.names)
         digests, own = records.digests, self.digests
         # Usually they are neighboring records of the pool in the same order: no search is needed.
         start = (digests.ctypes.data - own.ctypes.data) // own.itemsize  # in one piece of memory
@@ -72,6 +76,7 @@ class RecordColumns:
         if self.relatives is None:
             return columns
         prints, homes = self.relatives
+        records = order_by_names(records, self.names)
         position = np.minimum(np.searchsorted(prints, records.fingerprint), len(prints) - 1)
         known = (prints[position] == records.fingerprint) & (columns < 0)
         return np.where(known, homes[position], columns)

@@ -235,7 +235,7 @@ class Neighborhood(TokenRecordSignal):
         Number m of neighbors, each a query of the victim.
     share : float, default=0.1
         Share of the tokens that are replaced, in (0, 1]: rounded down, at least one. The first
-        token stays if there are others.
+        token stays, and does not count, if there are others.
     random_state : int, default=0
         Controls the neighbors.
 

@@ -281,7 +281,7 @@ class LightGBMFileClassifier(ClassifierMixin, LightGBMFile):
 
 
 SUFFIXES = ".cbm", ".json", ".txt", ".ubj"
-_OF_CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll"}
+_OF_CLASSES = {"Logloss", "CrossEntropy", "Focal", "MultiClass", "MultiClassOneVsAll"}
 
 
 def is_xgboost(model):
@@ -391,7 +391,8 @@ def _load_lightgbm(path):
 def _load_catboost(path, kind):
     catboost = import_optional("catboost", extra="catboost")
     model = catboost.CatBoost().load_model(str(path), format=kind)
-    has_classes = model.get_all_params().get("loss_function") in _OF_CLASSES
+    loss = str(model.get_all_params().get("loss_function"))
+    has_classes = loss.partition(":")[0] in _OF_CLASSES  # parameters come after a colon
     model = catboost.CatBoostClassifier() if has_classes else catboost.CatBoostRegressor()
     return model.load_model(str(path), format=kind)
 

@@ -16,7 +16,7 @@ from .._core.copies import CopiesParameters, copy_unfitted
 from .._core.error_hints import with_advice
 from .._core.groups import locate_labels, sorted_values
 from .._core.kinds import has_classes_of_several
-from .._core.numbers import show, to_array
+from .._core.numbers import check_count, show, to_array
 from .._core.query import get_last_step, unwrap
 from .._core.routing import make_router, route_weights
 from .._core.sample_weights import fit_weighted, name_parameter
@@ -211,7 +211,7 @@ class OneOutput(OutputsBase):
 
     @property
     def _place(self):
-        return 0 if self._is_alone else self.output
+        return 0 if self._is_alone else check_count(self.output, "output", low=0)
 
     @property
     def classes_(self) -> np.ndarray:

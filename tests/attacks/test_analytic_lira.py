@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from skmia import Records
 from skmia._core import linear_influence
 from skmia._core.linear_influence import LinearInfluence
+from skmia._core.query import unwrap
 from skmia.attacks import AnalyticLiRA
 from skmia.victims._linear_model import LogisticLoss, SoftmaxLoss, SquaredLoss
 
@@ -161,6 +162,9 @@ def test_a_pipeline_and_its_search_are_read_like_the_model_on_its_features():
     search = GridSearchCV(pipeline, {"ridge__alpha": [1.0]}, cv=2)
     records, _, searched = play(search, X, y, 0)
     np.testing.assert_allclose(searched.fit(records).score_samples(records), expected)
+    victim = unwrap(attack.victim)
+    frozen = make_pipeline(victim[0], FrozenEstimator(victim[1]))  # whose clone keeps its fit
+    np.testing.assert_allclose(AnalyticLiRA(frozen).fit(records).score_samples(records), expected)
     given = AnalyticLiRA(attack.victim, Ridge(1.0)).fit(Records(Z, y))
     np.testing.assert_allclose(
         given._influence.leverage(with_ones(Z)),

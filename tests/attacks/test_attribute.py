@@ -268,6 +268,7 @@ def test_it_is_an_ordinary_estimator():
     [
         (RECORDS, {"sensitive": None}, "sensitive must name the column"),
         (RECORDS, {"sensitive": 9}, "sensitive=9 is not a column of X"),
+        (RECORDS, {"sensitive": slice("a", "b")}, "Give the names of the columns as a list"),
         (RECORDS, {"sensitive": []}, "some but not all of the 4 columns; got 0"),
         (RECORDS, {"sensitive": 0}, "column 0 has 300 values; pass candidates as values="),
         (RECORDS, {"values": [1]}, "Column 3 needs at least two candidates; got 1"),

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import log_expit
 from scipy.stats import binom, norm
@@ -12,6 +13,27 @@ from skmia import Records, ShadowPool
 from skmia.attacks import CalibratedAttack, LiRA, QuantileAttack, ThresholdAttack
 
 REFERENCES = ["out", "midpoint", "rank"]
+
+
+def test_records_of_the_pool_and_of_the_population_are_known_by_the_names_of_columns():
+    X, y = make_classification(80, n_features=5, random_state=0)
+    table = pd.DataFrame(X, columns=list("abcde"))
+    records, turned = Records(table, y), Records(table[list("edcba")], y)
+    victim = LogisticRegression().fit(table[::2], y[::2])
+    pool = ShadowPool(victim, 4, store="models", random_state=0).fit(records)
+    for attack in (CalibratedAttack(victim, pool), LiRA(victim, pool, online=False)):
+        expected = attack.fit(records).score_samples(records)
+        np.testing.assert_array_equal(attack.score_samples(turned), expected)
+        np.testing.assert_array_equal(attack.fit(turned).score_samples(turned), expected)
+    np.testing.assert_array_equal(pool.locate(turned[7:20]), np.arange(7, 20))
+    settings = {"target_fpr": 0.2, "cv": 3, "random_state": 0}
+    scores = [
+        QuantileAttack(victim, population=some[1::2], **settings)
+        .fit(records)
+        .score_samples(records)
+        for some in (records, turned)
+    ]
+    np.testing.assert_array_equal(*scores)
 
 
 def attack_on(world, **settings):

@@ -1,6 +1,7 @@
 """Attacks that learn from known members judge each record without having learned it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
@@ -131,6 +132,18 @@ class GivenScores:
 
     def __init__(self, **given):
         vars(self).update(given)
+
+
+def test_records_are_known_whatever_the_order_of_their_columns():
+    records, membership = make_records()
+    records = Records(pd.DataFrame(records.X, columns=["b", "a"]), records.y)
+    turned = Records(records.X[["a", "b"]], records.y)
+    victim = LogisticRegression().fit(records.X[membership], records.y[membership])
+    attack = RenyiAttack(victim, random_state=0).fit(records, membership)
+    np.testing.assert_array_equal(attack.score_samples(turned), attack.score_samples(records))
+    attack = RenyiAttack(victim, cross_fit=False).fit(records[1:], membership[1:])
+    with pytest.raises(ValueError, match="59 of 60 records are among those"):
+        attack.score_samples(turned)
 
 
 def test_scores_and_predictions_are_read_in_the_form_that_an_attack_has():

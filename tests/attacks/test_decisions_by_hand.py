@@ -585,14 +585,14 @@ def is_vulnerable(max_neighbors):
         pool_=NS(answers=lambda records: None), _reference_prints=array([5, 7]), radius_=0.5,
         _references=np.eye(3)[[0, 1, 1]], max_neighbors=max_neighbors, fitted_=True,
     )  # fmt: skip
-    before = _vulnerable_records._direct, _vulnerable_records.check_is_fitted
+    before = _vulnerable_records._direct, _vulnerable_records.order_features
     _vulnerable_records._direct = lambda answers: vectors
-    _vulnerable_records.check_is_fitted = lambda attack: None
+    _vulnerable_records.order_features = lambda attack, records: records
     kind = _vulnerable_records.VulnerableRecordsAttack
     try:
         return kind.is_vulnerable(attack, NS(fingerprint=array([5, 6, 8, 9])))
     finally:
-        _vulnerable_records._direct, _vulnerable_records.check_is_fitted = before
+        _vulnerable_records._direct, _vulnerable_records.order_features = before
 
 
 def measure_confidence():

@@ -202,6 +202,17 @@ def test_other_answers_are_refused(recipe, error, why):
         JointAnswersAttack(None, recipe).fit(given)
 
 
+def test_answers_are_read_by_their_classes():
+    records, member = make_classes(5, n=100, n_classes=3)
+    given = answer(fit(GaussianNB(), records, member), records)
+    turned = Outputs(given["outputs"].values[:, [2, 0, 1]], [2, 0, 1])
+    attack = JointAnswersAttack(None, GaussianNB(), random_state=0)
+    some = [given, records.with_fields(outputs=turned)]
+    np.testing.assert_allclose(*(attack.fit(one).score_samples(one) for one in some))
+    with pytest.raises(ValueError, match="Give records of each of these classes"):
+        attack.fit(given[records.y < 2])
+
+
 def test_few_answers_are_refused():
     records, member = make_classes(20, n=200)
     given = answer(fit(QuadraticDiscriminantAnalysis(), *make_classes(20, n=600)), records)

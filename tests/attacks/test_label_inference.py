@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
@@ -40,6 +41,14 @@ def test_without_shadow_models_the_prediction_of_the_victim_is_the_guess():
     np.testing.assert_array_equal(attack.predict(RECORDS), VICTIM.predict(X))
     np.testing.assert_allclose(attack.predict_proba(RECORDS), VICTIM.predict_proba(X), atol=1e-12)
     assert attack.weights_.tolist() == [1, 0]
+
+
+def test_the_guess_follows_the_threshold_of_the_victim():
+    X, y = np.random.default_rng(0).normal(size=(100, 2)), np.arange(100) % 2
+    victim = FixedThresholdClassifier(LogisticRegression(), threshold=0.55).fit(X, y)
+    guesses = LabelInferenceAttack(victim).fit(Records(X, y)).predict(Records(X))
+    np.testing.assert_array_equal(guesses, victim.predict(X))
+    assert (guesses != victim.predict_proba(X).argmax(axis=1)).any()
 
 
 def test_shadow_models_raise_the_advantage_and_the_likelihood_of_the_labels():

@@ -229,6 +229,8 @@ def make_tensors():
     (lambda: UnknownValues([0], None), "population"),
     (lambda: UnknownValues("age", Records(np.eye(2))), "columns"),
     (lambda: UnknownValues([4], Records(np.eye(3)))(Records(np.eye(3)), 0), "column 4"),
+    (lambda: UnknownValues([True], Records(np.eye(3)))(Records(np.eye(3)), 0), "column True"),
+    (lambda: UnknownValues([1.0], Records(np.eye(3)))(Records(np.eye(3)), 0), "column 1.0"),
     (lambda: UnknownValues([0], Records(np.eye(3)))(Records(np.eye(2)), 0), "population"),
     (lambda: UnknownValues([0], Records(np.eye(3)))(make_tensors(), 0), "got a tensor"),
 )

@@ -173,6 +173,20 @@ def test_answers_of_another_form_are_refused():
         attack.fit(answer(victim, records[:50]))
 
 
+def test_answers_are_read_by_their_classes():
+    records, member = make_problem("classes", 20, n=200)
+    given = answer(fit(LogisticRegression(), records, member), records)
+    turned = given["outputs"].values[:, ::-1]
+    turned = records.with_fields(outputs=Outputs(turned, [1, 0], given["outputs"].kind))
+    attack = RecoveredModelAttack(None, LogisticRegression(), random_state=0)
+    scores = [attack.fit(some).score_samples(some) for some in (given, turned)]
+    np.testing.assert_allclose(*scores, rtol=1e-6, atol=1e-9)
+    with pytest.raises(
+        ValueError, match=r"classes of the answers, \[0, 1\]; the labels are \[1, 2\]"
+    ):
+        attack.fit(Records(records.X, 1 + records.y, outputs=given["outputs"]))
+
+
 @pytest.mark.parametrize("change", ["penalty", "temperature", "none"])
 def test_another_penalty_or_temperature_is_said(change):
     records, member = make_problem("classes", 60, n=240)

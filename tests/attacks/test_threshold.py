@@ -61,6 +61,8 @@ def test_an_infinite_signal_has_no_mean_and_ranks_last():
     records = Records([[0.0], [1.0], [2.0]], [1, 0, 0], outputs=logits)
     with pytest.raises(ValueError, match="signal 'loss' .* infinite for 1 of 3 records"):
         ThresholdAttack(signal="loss").fit(records)
+    with pytest.raises(ValueError, match="1 of 3 are infinite, .* use a signal without logarithms"):
+        ThresholdAttack(signal="loss").fit(records, [0, 1, 0])
     attack = ThresholdAttack(signal="loss", mean_train_loss=0.5).fit(records)
     assert attack.score_samples(records)[0] == -np.inf
     assert attack.predict(records).tolist() == [0, 0, 1]

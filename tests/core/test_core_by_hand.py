@@ -337,9 +337,9 @@ ANSWERS = {
         (lambda: optional.is_of_package(3, "sklearn"), False),
     ],
     outputs: [
-        (lambda: outputs._is_integer_slice(slice(1, None, 2)), True),
-        (lambda: outputs._is_integer_slice(slice(1, None, 0)), False),
-        (lambda: outputs._is_integer_slice(slice("a", None)), False),
+        (lambda: outputs.is_integer_slice(slice(1, None, 2)), True),
+        (lambda: outputs.is_integer_slice(slice(1, None, 0)), False),
+        (lambda: outputs.is_integer_slice(slice("a", None)), False),
         (lambda: outputs.show_classes(np.arange(10)), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"),
         (lambda: outputs.show_classes(np.arange(11)), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...]"),
     ],

@@ -284,6 +284,12 @@ def test_signals_refuse_what_says_nothing_of_tokens():
     (lambda: Neighborhood(4).of(Told(), np.ones((1, 2), int)), "Expected skmia.Recor", TypeError),
     (lambda: ReCaLL(()), "prefix must be a tuple"),
     (lambda: ReCaLL((1.0,)), "prefix must be a tuple"),
+    (
+        lambda: ReCaLL((7,)).of(
+            SequenceVictim(NGramModel(2).fit([[0, 1]]), n_given=0), token_records([[0, 1]])
+        ),
+        "The model knows tokens from 0 to 1; got 7",
+    ),
     (lambda: WindowVotes(None, widths=(2, 0)), "widths must be"),
     (lambda: Neighborhood(1), "n_tokens must be"),
     (lambda: Neighborhood(2, n_neighbors=0), "n_neighbors must be"),

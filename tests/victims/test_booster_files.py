@@ -127,6 +127,17 @@ def test_other_files_are_named(name, text, message, tmp_path):
         read_booster_file(tmp_path / "none.json")
 
 
+def test_the_focal_loss_is_one_of_classes(tmp_path):
+    catboost = pytest.importorskip("catboost")
+    X, y = DATA["classes"]
+    settings = {"iterations": 2, "verbose": 0, "allow_writing_files": False}
+    loss = "Focal:focal_alpha=0.5;focal_gamma=1"
+    model = catboost.CatBoostClassifier(loss_function=loss, **settings).fit(X, y == 0)
+    model.save_model(str(tmp_path / "model.cbm"))
+    found = read_booster_file(tmp_path / "model.cbm")
+    np.testing.assert_array_equal(found.predict_proba(X), model.predict_proba(X))
+
+
 def test_models_that_rank_are_refused(tmp_path):
     xgboost = pytest.importorskip("xgboost")
     X, y = DATA["classes"]

@@ -120,6 +120,10 @@ def test_several_outputs_are_refused_with_a_way_out(name):
     ),
     (lambda: OneOutput(LinearSVC(), -1).fit(X, Y), "'output' parameter of OneOutput"),
     (
+        lambda: OneOutput(clone(LABELS["forest"]).fit(X, Y), -1).predict_proba(X),
+        "output must be an integer from 0",
+    ),
+    (
         lambda: OneOutput(KNeighborsClassifier(), 0).fit([[1, 2], [3]], [[0, 1], [1, 0]]),
         "X must hold rows of equal length",
     ),
