@@ -259,7 +259,7 @@ def insert_canaries(
 
     Parameters
     ----------
-    sequences : ndarray of shape (n, length), or sequence of n sequences
+    sequences : ndarray or table of shape (n, length), or sequence of n sequences
         Training sequences: tokens or texts, of any lengths.
     canaries : array-like of shape (n_canaries, length), or sequence of n_canaries sequences
         Canaries of the same kind.
@@ -271,9 +271,9 @@ def insert_canaries(
     Returns
     -------
     training : ndarray of shape (n + n_copies, length), or list
-        An array where ``sequences`` is one and the canaries have its length; its type is the one of
-        ``sequences``, with texts as long as the longest. The training sequences stay in their
-        order.
+        An array where ``sequences`` is one, or a table, and the canaries have its length; its type
+        is the one of ``sequences``, with texts as long as the longest. The training sequences stay
+        in their order.
 
     Raises
     ------

@@ -366,9 +366,9 @@ def token_records(
     Parameters
     ----------
     sequences : mapping, or sequence of n array-likes of int
-        What a tokenizer returned for a list of texts, with ``input_ids``; its ``attention_mask``,
-        ``labels`` and ``assistant_masks`` are read as well. Or the token ids from 0 on, at least
-        one for each sequence.
+        What a tokenizer returned for a list of texts, with ``input_ids``, or a table with such a
+        column; its ``attention_mask``, ``labels`` and ``assistant_masks`` are read as well. Or the
+        token ids from 0 on, at least one for each sequence.
     attention_mask : array-like of shape (n, length), default=None
         1 for tokens and 0 for padding, before or behind them. If None, that of the mapping, or all
         are tokens.
