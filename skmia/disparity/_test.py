@@ -510,7 +510,8 @@ class DisparityTest(TransactionMixin, BaseEstimator):
     Warns
     -----
     UserWarning
-        If rounds are left out of the analysis of variance.
+        If rounds are left out of the analysis of variance, or if the parts of a
+        :class:`GroupGuesses` that are tables name the records in different orders.
 
     See Also
     --------
