@@ -11,7 +11,7 @@ from .._core.numbers import MOST, check_count, check_number, show
 from .._core.optional import import_optional
 from .._core.records import Records
 from .._core.types import ArrayLike
-from ._model import check_sequences
+from ._model import check_n_given, check_sequences
 from ._texts import make_records, read_texts, refuse_uncounted, warn_of_cuts
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ class TorchSequenceModel:
             Log-probability of each token, in nats.
         """
         sequences = check_sequences(sequences, least=0)
+        n_given = check_n_given(n_given, sequences.shape[1])
         known = self._with_start(sequences)
         if known.shape[1] < 2:
             return self._guess_first(sequences)[:, n_given : sequences.shape[1]]

@@ -420,6 +420,13 @@ def test_a_net_answers_about_arrays_that_cannot_be_written_to(net):
     assert TorchSequenceModel(net).token_log_proba(tokens).shape == (1, 3)
 
 
+@pytest.mark.parametrize("n_given", [-1, 3, 0.5])
+def test_given_tokens_are_a_number_of_those_of_a_sequence(net, n_given):
+    for model in (NGramModel(2).fit([[0, 1]]), TorchSequenceModel(net)):
+        with pytest.raises(ValueError, match="n_given must be between 0 and the 2 tokens"):
+            model.token_log_proba([[0, 1]], n_given)
+
+
 def test_predictions_and_scores_of_counts_by_hand():
     model = NGramModel(1, smoothing=0).fit([[0, 0, 1], [2, 0]])  # 3/5, 1/5, 1/5
     assert model.predict([[1, 1], [], [2]]).tolist() == [0, 0, 0]
