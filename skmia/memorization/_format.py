@@ -11,6 +11,7 @@ from .._core.numbers import check_number, show, to_array
 from .._core.randomness import check_random_state
 from .._core.types import ArrayLike, Seed
 from ._model import check_sequences
+from ._texts import warn_of_index
 
 _LARGEST = np.iinfo(np.intp).max
 
@@ -281,6 +282,11 @@ def insert_canaries(
         If the numbers of insertions do not fit the canaries, are negative or add up to more than
         100 million, or if the type of ``sequences`` cannot hold a canary.
 
+    Warns
+    -----
+    UserWarning
+        If the numbers of insertions have the index of the canaries in another order.
+
     See Also
     --------
     Exposure : Exposure of canaries after training.
@@ -301,6 +307,7 @@ def insert_canaries(
             raise ValueError(f"Expected a sequence of {name}; got a single text, {show(given)}.")
         if not np.iterable(given) or isinstance(given, Mapping):
             raise ValueError(f"{name} must be a sequence of sequences; got {show(given)}.")
+    warn_of_index(canaries, "canaries", {"n_insertions": n_insertions})
     sequences, canaries = table_to_rows(sequences), list(table_to_rows(canaries))
     copies = to_array(n_insertions, "n_insertions", "be a whole number, or one for each canary")
     whole = copies.dtype.kind in "iu" and (copies >= 0).all()

@@ -9,7 +9,7 @@ import numpy as np
 from .._core.callers import level_of_user
 from .._core.containers import as_table, table_to_rows, take_column
 from .._core.numbers import refuse_first, show, to_array
-from .._core.records import Records
+from .._core.records import Records, warn_of_rows
 from .._core.tokens import (
     GIVEN,
     LENGTHS,
@@ -399,8 +399,8 @@ def token_records(
     Warns
     -----
     UserWarning
-        If most sequences end or begin in one repeated token and there is no mask, or if each begins
-        with the same token twice.
+        If most sequences end or begin in one repeated token and there is no mask, if each begins
+        with the same token twice, or if a field has the index of the sequences in another order.
 
     See Also
     --------
@@ -420,8 +420,15 @@ def token_records(
     array([[ 5,  1,  4],
            [ 2,  2, -1]])
     """
+    own = {"attention_mask": attention_mask, "labels": labels, "n_given": n_given, **fields}
+    warn_of_index(sequences, "sequences", own)
     texts = read_texts(sequences, attention_mask, labels, n_given)
     return make_records(texts, length, **fields)
+
+
+def warn_of_index(texts, name, given):
+    """Warn if values of pandas have the index of texts in another order."""
+    warn_of_rows(getattr(texts, "index", None), given, f"index of {name}", f"{name}.index")
 
 
 def read_matrix(sequences, name="Sequences"):

@@ -12,7 +12,7 @@ from .._core.optional import import_optional
 from .._core.records import Records
 from .._core.types import ArrayLike
 from ._model import check_n_given, check_sequences
-from ._texts import make_records, read_texts, refuse_uncounted, warn_of_cuts
+from ._texts import make_records, read_texts, refuse_uncounted, warn_of_cuts, warn_of_index
 
 if TYPE_CHECKING:
     import torch
@@ -375,8 +375,9 @@ class TransformersModel(TorchSequenceModel):
         Warns
         -----
         UserWarning
-            If texts are cut.
+            If texts are cut, or a field has their index in another order.
         """
+        warn_of_index(texts, "texts", {"prompts": prompts, "n_given": n_given, **fields})
         texts = _list_texts(texts, "texts")
         if not texts:
             raise ValueError("texts must hold one text or more; got none.")
