@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.callers import level_of_user
-from .._core.containers import as_table, table_to_rows, take_column
+from .._core.containers import is_frame, load_table, table_to_rows
 from .._core.numbers import refuse_first, show, to_array
 from .._core.records import Records, warn_of_rows
 from .._core.tokens import (
@@ -103,12 +103,11 @@ def _unpack_masks(sequences):
 
 def open_table(sequences):
     """Return a table as its columns by name, if it has token ids, or as its rows."""
-    table = as_table(sequences)
-    columns = [] if table is None else list(table.columns)
-    if "input_ids" not in columns:
-        return table_to_rows(sequences)
-    names = [name for name in ("input_ids", *_MASKS) if name in columns]
-    return {name: list(take_column(table, name)) for name in names}
+    table = load_table(sequences)
+    if not is_frame(table) or "input_ids" not in table.columns:
+        return table_to_rows(table)
+    names = [name for name in ("input_ids", *_MASKS) if name in table.columns]
+    return {name: list(table[name]) for name in names}
 
 
 def _is_mapping(value):

@@ -313,12 +313,19 @@ def test_columns_of_an_array_are_numbered():
     assert len(test.predict([3, 3, 0])) == 3
 
 
-@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "lazy"])
 def test_groups_are_named_by_the_columns_of_any_table(library):
     table = make_table()
-    other = pytest.importorskip(library)
-    make = other.from_pandas if library == "polars" else other.Table.from_pandas
+
+    def make(table):
+        if library == "pyarrow":
+            return pytest.importorskip("pyarrow").Table.from_pandas(table)
+        made = pytest.importorskip("polars").from_pandas(table)
+        return made.lazy() if library == "lazy" else made
+
     test = DisparityTest.from_table(make(table))
+    asked = pd.DataFrame({"group": ["g2", "g0"]})
+    np.testing.assert_array_equal(test.predict(make(asked)), table.mean()[["g2", "g0"]])
     np.testing.assert_array_equal(test.predict(["g2"]), table.mean()[["g2"]])
     display = DisparityDisplay.from_table(make(table))
     assert list(display.bodies_) == list(table)

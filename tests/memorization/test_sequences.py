@@ -42,9 +42,11 @@ def test_no_candidates_are_no_texts():
     assert secrets.decode(secrets.candidates(2, 2)) == []
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "lazy"])
 def test_tables_hold_a_sequence_in_each_row(library):
-    frame = pytest.importorskip(library).DataFrame({"first": [0, 2, 3], "second": [1, 1, 0]})
+    other = pytest.importorskip("polars" if library == "lazy" else library)
+    frame = other.DataFrame({"first": [0, 2, 3], "second": [1, 1, 0]})
+    frame = frame.lazy() if library == "lazy" else frame
     rows = [[0, 1], [2, 1], [3, 0]]
     assert_array_equal(token_records(frame).X, rows)
     assert_array_equal(CanaryFormat([None, None], range(4)).encode(frame), rows)
