@@ -626,7 +626,14 @@ def as_table(rows):
 
 def table_to_rows(values):
     """Return a table of any library as an array of its rows, and anything else as it is."""
-    return values if as_table(values) is None else frame_to_numpy(in_memory(values))
+    read = load_table(values)
+    return frame_to_numpy(read) if is_frame(read) else read
+
+
+def load_table(values):
+    """Return a table of any library as a DataFrame of pandas, and anything else as it is."""
+    lazy = None if isinstance(values, str | os.PathLike) else as_lazy(values)
+    return in_memory(values if lazy is None else lazy)
 
 
 # Kinds of columns of pandas of which any two can be joined without another meaning of the values.

@@ -161,7 +161,7 @@ def check_column_name(frame, column):
         raise ValueError(f"Unknown column {show(column)}; the columns are {names}{more}.")
 
 
-def warn_of_rows(rows, given):
+def warn_of_rows(rows, given, what="index of X", labels="X.index"):
     """Warn if values of pandas have the labels of the rows, an index or None, in another order."""
     for name, values in given.items():
         own = getattr(values, "index", None)
@@ -169,8 +169,8 @@ def warn_of_rows(rows, given):
             continue
         if len(own) == len(rows) and own.is_unique and rows.is_unique and own.isin(rows).all():
             warnings.warn(
-                f"{name} has the index of X in another order, and values belong to rows by their "
-                f"position. Use {name}.loc[X.index], or {name}.to_numpy() if the positions are "
+                f"{name} has the {what} in another order, and values belong to rows by their "
+                f"position. Use {name}.loc[{labels}], or {name}.to_numpy() if the positions are "
                 "right.",
                 UserWarning,
                 stacklevel=level_of_user(),

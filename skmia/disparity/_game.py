@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from .._core.groups import ONE_NAME, mean_by_group, number_groups
 from .._core.numbers import are_allowed_numbers, denullify, to_array
+from .._core.records import warn_of_rows
 from .._core.splits import number_units
 from .._core.types import ArrayLike
 from ..base import get_pool, treats_models_as_victims
@@ -63,8 +64,18 @@ class PlayedRounds(NamedTuple):
     people: np.ndarray
 
 
+def _warn_of_columns(given):
+    """Warn if values of pandas name the records of the guesses in another order."""
+    columns = getattr(given.guesses, "columns", None)
+    what, own = "columns of guesses", {"groups": given.groups, "people": given.people}
+    warn_of_rows(columns, own, what, "guesses.columns")
+    if isinstance(given.membership, pd.DataFrame):
+        warn_of_rows(columns, {"membership": given.membership.T}, what, ":, guesses.columns")
+
+
 def read_guesses(given):
     """Check guesses and number their groups and people."""
+    _warn_of_columns(given)
     must = "be an array of shape (n_rounds, n)"
     guesses = denullify(to_array(given.guesses, "guesses", must))
     membership = denullify(to_array(given.membership, "membership", must))

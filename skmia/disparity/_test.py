@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.callers import level_of_user
-from .._core.containers import as_table, in_memory
+from .._core.containers import as_lazy, as_table, load_table
 from .._core.escaping import visible
 from .._core.groups import find_groups
 from .._core.numbers import to_array
@@ -34,7 +34,7 @@ def check_table(table):
 
     Shapes: table (n_rounds, n_groups).
     """
-    table = in_memory(table)  # of any library, with the names of its columns
+    table = load_table(table)
     if not isinstance(table, pd.DataFrame):
         table = to_array(table, "The table", "have a row for each round")
         if table.ndim != 2:
@@ -263,7 +263,10 @@ def read_asked_groups(X, group):
 
 def is_sequence_of_groups(X):
     """Return whether X has one value for each record, and not features."""
-    return as_table(X) is None and not sparse.issparse(X) and to_array(X, "X").ndim < 2
+    if as_table(X) is not None or sparse.issparse(X):
+        return False
+    # The name of a file may be that of a group.
+    return (isinstance(X, str) or as_lazy(X) is None) and to_array(X, "X").ndim < 2
 
 
 def look_up_means(means, groups):
@@ -510,7 +513,8 @@ class DisparityTest(TransactionMixin, BaseEstimator):
     Warns
     -----
     UserWarning
-        If rounds are left out of the analysis of variance.
+        If rounds are left out of the analysis of variance, or if the parts of a
+        :class:`GroupGuesses` that are tables name the records in different orders.
 
     See Also
     --------

@@ -11,6 +11,7 @@ from .._core.numbers import check_number, show, to_array
 from .._core.randomness import check_random_state
 from .._core.types import ArrayLike, Seed
 from ._model import check_sequences
+from ._texts import warn_of_index
 
 _LARGEST = np.iinfo(np.intp).max
 
@@ -259,7 +260,7 @@ def insert_canaries(
 
     Parameters
     ----------
-    sequences : ndarray of shape (n, length), or sequence of n sequences
+    sequences : ndarray or table of shape (n, length), or sequence of n sequences
         Training sequences: tokens or texts, of any lengths.
     canaries : array-like of shape (n_canaries, length), or sequence of n_canaries sequences
         Canaries of the same kind.
@@ -271,15 +272,20 @@ def insert_canaries(
     Returns
     -------
     training : ndarray of shape (n + n_copies, length), or list
-        An array where ``sequences`` is one and the canaries have its length; its type is the one of
-        ``sequences``, with texts as long as the longest. The training sequences stay in their
-        order.
+        An array where ``sequences`` is one, or a table, and the canaries have its length; its type
+        is the one of ``sequences``, with texts as long as the longest. The training sequences stay
+        in their order.
 
     Raises
     ------
     ValueError
         If the numbers of insertions do not fit the canaries, are negative or add up to more than
         100 million, or if the type of ``sequences`` cannot hold a canary.
+
+    Warns
+    -----
+    UserWarning
+        If the numbers of insertions have the index of the canaries in another order.
 
     See Also
     --------
@@ -301,6 +307,7 @@ def insert_canaries(
             raise ValueError(f"Expected a sequence of {name}; got a single text, {show(given)}.")
         if not np.iterable(given) or isinstance(given, Mapping):
             raise ValueError(f"{name} must be a sequence of sequences; got {show(given)}.")
+    warn_of_index(canaries, "canaries", {"n_insertions": n_insertions})
     sequences, canaries = table_to_rows(sequences), list(table_to_rows(canaries))
     copies = to_array(n_insertions, "n_insertions", "be a whole number, or one for each canary")
     whole = copies.dtype.kind in "iu" and (copies >= 0).all()

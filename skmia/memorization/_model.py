@@ -93,6 +93,12 @@ def check_sequences(sequences, *, least=1):
     return tokens.astype(np.intp, copy=False)
 
 
+def check_n_given(n_given, length):
+    """Return a number of known tokens at the start of sequences of one length."""
+    allowed = f"between 0 and the {length} tokens of a sequence"
+    return check_number(n_given, "n_given", allowed, 0, length, whole=True)
+
+
 def next_bits(model, prefixes, asked=()):
     """Return what each next token costs, -log2 of its probability.
 
@@ -245,9 +251,7 @@ def log_perplexity(
     X = check_token_rows(read_matrix(sequences))
     if np.ndim(n_given) == 1 and len(n_given) == len(X):
         return sum_bits(model, X, check_given(n_given, len(X)))
-    allowed = f"between 0 and the {X.shape[1]} tokens of a sequence"
-    check_number(n_given, "n_given", allowed, 0, X.shape[1], whole=True)
-    return sum_bits(model, X, n_given)
+    return sum_bits(model, X, check_n_given(n_given, X.shape[1]))
 
 
 def check_token_rows(X):
@@ -472,7 +476,8 @@ class NGramModel(TransactionMixin, BaseEstimator):
             Log-probability of each token, in nats.
         """
         check_is_fitted(self)
-        padded = self._pad(sequences)[:, n_given:]
+        padded = self._pad(sequences)
+        padded = padded[:, check_n_given(n_given, padded.shape[1] - self.order + 1) :]
         n_asked = padded.shape[1] - self.order + 1
         if n_asked <= 0:
             return np.zeros((len(padded), 0))

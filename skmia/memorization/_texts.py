@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.callers import level_of_user
-from .._core.containers import as_table, table_to_rows, take_column
+from .._core.containers import is_frame, load_table, table_to_rows
 from .._core.numbers import refuse_first, show, to_array
-from .._core.records import Records
+from .._core.records import Records, warn_of_rows
 from .._core.tokens import (
     GIVEN,
     LENGTHS,
@@ -103,12 +103,11 @@ def _unpack_masks(sequences):
 
 def open_table(sequences):
     """Return a table as its columns by name, if it has token ids, or as its rows."""
-    table = as_table(sequences)
-    columns = [] if table is None else list(table.columns)
-    if "input_ids" not in columns:
-        return table_to_rows(sequences)
-    names = [name for name in ("input_ids", *_MASKS) if name in columns]
-    return {name: list(take_column(table, name)) for name in names}
+    table = load_table(sequences)
+    if not is_frame(table) or "input_ids" not in table.columns:
+        return table_to_rows(table)
+    names = [name for name in ("input_ids", *_MASKS) if name in table.columns]
+    return {name: list(table[name]) for name in names}
 
 
 def _is_mapping(value):
@@ -366,9 +365,9 @@ def token_records(
     Parameters
     ----------
     sequences : mapping, or sequence of n array-likes of int
-        What a tokenizer returned for a list of texts, with ``input_ids``; its ``attention_mask``,
-        ``labels`` and ``assistant_masks`` are read as well. Or the token ids from 0 on, at least
-        one for each sequence.
+        What a tokenizer returned for a list of texts, with ``input_ids``, or a table with such a
+        column; its ``attention_mask``, ``labels`` and ``assistant_masks`` are read as well. Or the
+        token ids from 0 on, at least one for each sequence.
     attention_mask : array-like of shape (n, length), default=None
         1 for tokens and 0 for padding, before or behind them. If None, that of the mapping, or all
         are tokens.
@@ -399,8 +398,8 @@ def token_records(
     Warns
     -----
     UserWarning
-        If most sequences end or begin in one repeated token and there is no mask, or if each begins
-        with the same token twice.
+        If most sequences end or begin in one repeated token and there is no mask, if each begins
+        with the same token twice, or if a field has the index of the sequences in another order.
 
     See Also
     --------
@@ -420,8 +419,15 @@ def token_records(
     array([[ 5,  1,  4],
            [ 2,  2, -1]])
     """
+    own = {"attention_mask": attention_mask, "labels": labels, "n_given": n_given, **fields}
+    warn_of_index(sequences, "sequences", own)
     texts = read_texts(sequences, attention_mask, labels, n_given)
     return make_records(texts, length, **fields)
+
+
+def warn_of_index(texts, name, given):
+    """Warn if values of pandas have the index of texts in another order."""
+    warn_of_rows(getattr(texts, "index", None), given, f"index of {name}", f"{name}.index")
 
 
 def read_matrix(sequences, name="Sequences"):

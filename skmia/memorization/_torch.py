@@ -11,8 +11,8 @@ from .._core.numbers import MOST, check_count, check_number, show
 from .._core.optional import import_optional
 from .._core.records import Records
 from .._core.types import ArrayLike
-from ._model import check_sequences
-from ._texts import make_records, read_texts, refuse_uncounted, warn_of_cuts
+from ._model import check_n_given, check_sequences
+from ._texts import make_records, read_texts, refuse_uncounted, warn_of_cuts, warn_of_index
 
 if TYPE_CHECKING:
     import torch
@@ -126,6 +126,7 @@ class TorchSequenceModel:
             Log-probability of each token, in nats.
         """
         sequences = check_sequences(sequences, least=0)
+        n_given = check_n_given(n_given, sequences.shape[1])
         known = self._with_start(sequences)
         if known.shape[1] < 2:
             return self._guess_first(sequences)[:, n_given : sequences.shape[1]]
@@ -374,8 +375,9 @@ class TransformersModel(TorchSequenceModel):
         Warns
         -----
         UserWarning
-            If texts are cut.
+            If texts are cut, or a field has their index in another order.
         """
+        warn_of_index(texts, "texts", {"prompts": prompts, "n_given": n_given, **fields})
         texts = _list_texts(texts, "texts")
         if not texts:
             raise ValueError("texts must hold one text or more; got none.")

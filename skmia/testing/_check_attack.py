@@ -135,6 +135,7 @@ def _bind_checks(records, membership, expected_failed_checks):
         if name not in known:
             raise ValueError(f"Unknown check {name!r}; the checks are {', '.join(known)}.")
     check_records(records)
+    records._warn_of_rows({"membership": membership})
     membership = check_membership(membership, len(records)).astype(int)
     shared = records, membership, SharedFits(records, membership)
     return [_BoundCheck(function, *shared) for function in ATTACK_CHECKS], expected

@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -312,15 +313,37 @@ def test_columns_of_an_array_are_numbered():
     assert len(test.predict([3, 3, 0])) == 3
 
 
-@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "lazy"])
 def test_groups_are_named_by_the_columns_of_any_table(library):
     table = make_table()
-    other = pytest.importorskip(library)
-    make = other.from_pandas if library == "polars" else other.Table.from_pandas
+
+    def make(table):
+        if library == "pyarrow":
+            return pytest.importorskip("pyarrow").Table.from_pandas(table)
+        made = pytest.importorskip("polars").from_pandas(table)
+        return made.lazy() if library == "lazy" else made
+
     test = DisparityTest.from_table(make(table))
+    asked = pd.DataFrame({"group": ["g2", "g0"]})
+    np.testing.assert_array_equal(test.predict(make(asked)), table.mean()[["g2", "g0"]])
     np.testing.assert_array_equal(test.predict(["g2"]), table.mean()[["g2"]])
     display = DisparityDisplay.from_table(make(table))
     assert list(display.bodies_) == list(table)
+
+
+@pytest.mark.parametrize("name", ["membership", "groups", "people"])
+def test_guesses_and_what_belongs_to_them_name_the_records_in_one_order(name):
+    rng = np.random.default_rng(0)
+    ids = [f"id{i}" for i in range(30)]
+    membership, guesses = (pd.DataFrame(rng.integers(2, size=(6, 30)), columns=ids) for _ in "ab")
+    groups, people = (pd.Series(rng.integers(2, size=30), index=ids) for _ in "ab")
+    given = GroupGuesses(guesses, membership, groups, people)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DisparityTest(random_state=0, n_permutations=9).fit(given)
+    turned = {"membership": membership[ids[::-1]]}.get(name, getattr(given, name)[::-1])
+    with pytest.warns(UserWarning, match=f"^{name} has the columns of guesses in another order"):
+        DisparityTest(random_state=0, n_permutations=9).fit(given._replace(**{name: turned}))
 
 
 def test_fit_comes_first():

@@ -42,9 +42,11 @@ def test_no_candidates_are_no_texts():
     assert secrets.decode(secrets.candidates(2, 2)) == []
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "lazy"])
 def test_tables_hold_a_sequence_in_each_row(library):
-    frame = pytest.importorskip(library).DataFrame({"first": [0, 2, 3], "second": [1, 1, 0]})
+    other = pytest.importorskip("polars" if library == "lazy" else library)
+    frame = other.DataFrame({"first": [0, 2, 3], "second": [1, 1, 0]})
+    frame = frame.lazy() if library == "lazy" else frame
     rows = [[0, 1], [2, 1], [3, 0]]
     assert_array_equal(token_records(frame).X, rows)
     assert_array_equal(CanaryFormat([None, None], range(4)).encode(frame), rows)
@@ -418,6 +420,13 @@ def test_a_net_answers_about_arrays_that_cannot_be_written_to(net):
     tokens = np.array([[0, 1, 2]])
     tokens.flags.writeable = False
     assert TorchSequenceModel(net).token_log_proba(tokens).shape == (1, 3)
+
+
+@pytest.mark.parametrize("n_given", [-1, 3, 0.5])
+def test_given_tokens_are_a_number_of_those_of_a_sequence(net, n_given):
+    for model in (NGramModel(2).fit([[0, 1]]), TorchSequenceModel(net)):
+        with pytest.raises(ValueError, match="n_given must be between 0 and the 2 tokens"):
+            model.token_log_proba([[0, 1]], n_given)
 
 
 def test_predictions_and_scores_of_counts_by_hand():

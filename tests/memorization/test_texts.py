@@ -20,6 +20,7 @@ from skmia.memorization import (
     TokenOutputs,
     TorchSequenceModel,
     TransformersModel,
+    insert_canaries,
     log_perplexity,
     token_records,
 )
@@ -643,6 +644,23 @@ def test_rows_of_a_data_set_all_have_a_mask_or_none_has(order):
     rows = [{"input_ids": [1, 2]}, {"input_ids": [3, 0], "attention_mask": [1, 0]}]
     with pytest.raises(ValueError, match="Record . has no 'attention_mask'"):
         token_records(rows[::order])
+
+
+def test_what_belongs_to_texts_in_another_order_is_told():
+    texts = pd.Series([[5, 1, 4], [2, 2]], index=["x", "y"])
+    own = pd.Series([0, 1], index=["y", "x"])
+    reader = TransformersModel(make_net(), number_letters)
+    for call, told in (
+        (lambda: token_records(texts, n_given=own), "n_given has the index of sequences"),
+        (lambda: token_records(texts, record_id=own), "record_id has the index of sequences"),
+        (lambda: insert_canaries([[1]], texts, own), "n_insertions has the index of canaries"),
+        (
+            lambda: reader.read(pd.Series(["abc", "bcd"], index=["x", "y"]), record_id=own),
+            "record_id has the index of texts",
+        ),
+    ):
+        with pytest.warns(UserWarning, match=f"^{told} in another order"):
+            call()
 
 
 def test_outputs_of_padding_are_left_out_without_a_mask():
