@@ -739,3 +739,16 @@ def test_a_class_of_the_model_may_have_one_row(tmp_path):
     np.testing.assert_array_equal(problem.records.y, y)
     with pytest.raises(CommandError, match="only one row of the class 'new'"):
         make(path, write(frame, np.where(y == "rare", "new", y), tmp_path, "csv"))
+
+
+@pytest.mark.parametrize("mark", ["?", -1])
+def test_what_an_imputer_fills_is_no_missing_value(tmp_path, mark):
+    values = ["a", "b", "c"] if isinstance(mark, str) else [5, 6, 7]
+    frame = FRAME[["age"]].assign(city=np.resize([*values, mark], N))
+    imputer = SimpleImputer(missing_values=mark, strategy="most_frequent")
+    encoder = make_pipeline(imputer, OneHotEncoder())
+    columns = make_column_transformer((encoder, ["city"]), remainder="passthrough")
+    model = make_pipeline(columns, FOREST).fit(frame, Y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
+    assert not any("unknown" in note for note in problem.notes)
