@@ -165,19 +165,28 @@ def _choose_form(model, X, given, notes):
 
 
 def _choose_precision(model, given):
-    """Return rows in single precision if a model only answers for such, as nets do, and a note."""
+    """Return rows in single precision if a model only answers for such, as nets do, and a note.
+
+    Whole numbers stay, which may be codes, if the model answers for them beside the others.
+    """
     rows = take_rows(given, np.arange(min(len(given), _FEW_ASKED)))
-    single = _as_single(rows)
-    if single is None or _can_answer(model, rows) or not _can_answer(model, single):
-        return given, []
-    return _as_single(given), ["The model gets numbers in single precision, as it takes no other."]
+    for types in (["float64"], ["float64", "int64"]):
+        single = _as_single(rows, types)
+        if single is None:
+            continue
+        if _can_answer(model, rows):
+            break
+        if _can_answer(model, single):
+            note = "The model gets numbers in single precision, as it takes no other."
+            return _as_single(given, types), [note]
+    return given, []
 
 
-def _as_single(X):
-    """Return rows with single precision in place of double, or None if there is none."""
+def _as_single(X, types):
+    """Return rows with single precision in place of some types, or None if there is none."""
     if not isinstance(X, pd.DataFrame):
-        return X.astype(np.float32) if X.dtype == np.float64 else None
-    names = [name for name in X.columns if X[name].dtype == np.float64]
+        return X.astype(np.float32) if X.dtype in types else None
+    names = [name for name in X.columns if X[name].dtype in types]
     return X.astype(dict.fromkeys(names, np.float32)) if names else None
 
 

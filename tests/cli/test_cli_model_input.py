@@ -335,17 +335,20 @@ class SinglePrecision(RandomForestClassifier):
 
     def predict_proba(self, X):
         kinds = {str(kind) for kind in getattr(X, "dtypes", [getattr(X, "dtype", "")])}
-        if "float64" in kinds:
+        if kinds != {"float32"}:
             raise RuntimeError("mat1 and mat2 must have the same dtype")
         return super().predict_proba(X)
 
 
+@pytest.mark.parametrize("are_whole", [True, False])
 @pytest.mark.parametrize("are_named", [True, False])
-def test_a_model_that_takes_single_precision_alone_gets_it(tmp_path, are_named):
-    frame = FRAME[["age", "bmi"]].astype({"bmi": np.float32})
-    given = frame if are_named else frame.to_numpy(np.float32)
+def test_a_model_that_takes_single_precision_alone_gets_it(tmp_path, are_named, are_whole):
+    frame = FRAME[["age", "bmi"]].astype(np.float32)
+    frame = frame.round() if are_whole else frame
+    given = frame if are_named else frame.to_numpy()
     model = SinglePrecision(4, random_state=0).fit(given, Y)
-    problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
+    table = write(frame.astype(int) if are_whole else frame, Y, tmp_path, "csv")
+    problem = make(save(model, tmp_path / "m.joblib"), table)
     np.testing.assert_array_equal(ask(problem), model.predict_proba(given))
     assert "The model gets numbers in single precision, as it takes no other." in problem.notes
 

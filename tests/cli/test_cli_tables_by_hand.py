@@ -255,10 +255,14 @@ MODELS = [
     (lambda: choose_form(["DataFrame"], given=array(["x", "y", "z"])), (False, [], [])),
     (lambda: choose_precision(["float64"], array([1.0, 2.0, 3.0])), ("float64", 0, [2])),
     (lambda: choose_precision(["float32"], array([1.0, 2.0, 3.0])), ("float32", 1, [2, 2])),
-    (lambda: choose_precision([], array([1.0, 2.0, 3.0])), ("float64", 0, [2, 2])),
-    (lambda: choose_precision([], array([1, 2, 3])), ("int64", 0, [])),
+    (lambda: choose_precision([], array([1.0, 2.0, 3.0])), ("float64", 0, [2] * 4)),
+    # Whole numbers become such if the model answers for nothing else.
+    (lambda: choose_precision([], array([1, 2, 3])), ("int64", 0, [2, 2])),
+    (lambda: choose_precision(["int64"], array([1, 2, 3])), ("int64", 0, [2])),
+    (lambda: choose_precision(["float32"], array([1, 2, 3])), ("float32", 1, [2, 2])),
+    (lambda: choose_precision(["float32"], LETTERED[["b"]]), (["float32"], 1, [2, 2])),
     (lambda: choose_precision(["float32"], LETTERED), (["float32", "int64"], 1, [2, 2])),
-    (lambda: choose_precision([], LETTERED[["b"]]), (["int64"], 0, [])),
+    (lambda: choose_precision([], LETTERED[["b"]]), (["int64"], 0, [2, 2])),
     # The word that stood for missing values, if one alone can.
     (lambda: fill(["x", None], ["x", "?"]), (["x", "?"], [READ_AS])),
     (lambda: fill(["x", None], ["x", "?"], True)[1], []),
