@@ -516,7 +516,7 @@ def _choose_by(selector, X):
 
 
 def _iter_types(column):
-    """Yield a column in other types that leave its values as they are."""
+    """Yield a column in other types that leave its values as they are, and in single precision."""
     present = column.notna().to_numpy()
     values = column[present].astype(object).to_numpy()
     for name in _TYPES:
@@ -525,6 +525,8 @@ def _iter_types(column):
             kept = cast[present].astype(object).to_numpy()
             if (cast.notna() == present).all() and (kept == values).all():
                 yield cast
+    if column.dtype.kind in "if":  # as in a table of such, which a text file writes in few digits
+        yield column.astype(np.float32)
 
 
 def _check_choice(choice, X):

@@ -103,6 +103,10 @@ OF_CATEGORIES = (
     make_column_selector(dtype_include="category"),
     make_column_selector(dtype_exclude="category"),
 )
+OF_SINGLE_PRECISION = (
+    make_column_selector(dtype_exclude="float32"),
+    make_column_selector(dtype_include="float32"),
+)
 PLAIN = FRAME[[*TEXTS, *NUMBERS]]
 WITHOUT_MISSING = FRAME.drop(columns=["ward", "region", "visits"])
 ARRAY = FRAME[["visits", "age", "bmi", "insured"]]
@@ -126,6 +130,10 @@ KINDS = {
     "encoded by type of category": (
         lambda: make_pipeline(encode(*OF_CATEGORIES), FOREST),
         NATIVE,
+    ),
+    "encoded by single precision": (
+        lambda: make_pipeline(encode(*OF_SINGLE_PRECISION), FOREST),
+        PLAIN[["zip", "age", "bmi"]].astype({"age": np.float32, "bmi": np.float32}),
     ),
     "encoded by position": (
         lambda: make_pipeline(encode([0, 1, 2, 3, 4], [-4, 6, 7, 8]), FOREST),

@@ -274,7 +274,10 @@ MODELS = [
     (lambda: fill(["x", None], ["x", "?", "-"], unseen=["-"])[1], [READ_AS]),
     (lambda: fill(["?", None], ["x", "?"])[0], ["?", "?"]),
     (lambda: fill(["?", None], ["x", "?"], None)[1], []),
-    (lambda: list_types([1, 0, 1]), ["category", "object", "float64", "int64", "bool", "Int64"]),
+    (
+        lambda: list_types([1, 0, 1]),
+        ["category", "object", "float64", "int64", "bool", "Int64", "float32"],
+    ),
     (lambda: list_types([1.5, nan])[:3], ["category", "object", "float64"]),
     (lambda: "int64" in list_types([1.0, nan]) or "int64" in list_types([1.5]), False),
     (lambda: check_choice(select_numbers, [0]), None),
