@@ -763,3 +763,19 @@ def test_what_an_imputer_fills_is_no_missing_value(tmp_path, mark):
     problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
     np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
     assert not any("unknown" in note for note in problem.notes)
+
+
+@pytest.mark.parametrize("name", ["age", "city"])
+def test_a_column_without_any_value_is_refused_if_the_model_uses_it(tmp_path, name):
+    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["city"]))
+    frame = FRAME[["age", "city"]].assign(city=np.resize(["a", "b"], N))
+    forest = make_pipeline(columns.set_params(remainder="passthrough"), FOREST)
+    y = (frame["age"] > frame["age"].median()) ^ (frame["city"] == "a")
+    empty = frame.assign(**{name: np.nan})
+    path = save(clone(forest).fit(frame, y), tmp_path / "m.joblib")
+    with pytest.raises(CommandError, match=f"'{name}' has no value in any row"):
+        make(path, write(empty, y, tmp_path, "csv"))
+    # One that had none in training either is none that the model uses.
+    model = clone(forest).fit(empty, y)
+    problem = make(save(model, path), write(empty, y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(empty))
