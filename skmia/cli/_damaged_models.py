@@ -56,6 +56,12 @@ def check_foreign(model):
                 f"it holds a call of {visible(name)}, which is not known to be safe. Of a model "
                 "that you trust, a pickle with --trust-pickle is opened in any case"
             )
+        if is_catboost(part) and not _can_be_read(part):
+            raise DamagedModelError(
+                "CatBoost lets nobody read the trees of a model with columns of texts or "
+                "embeddings, so that they cannot be checked. Of a model that you trust, a pickle "
+                "with --trust-pickle is opened in any case"
+            )
     check_parts(model)
 
 
@@ -313,7 +319,12 @@ def _expect_lightgbm(model):
 
 
 def _expect_catboost(model):
-    return _expect_catboost_document(load_catboost(model))
+    return _expect_catboost_document(load_catboost(model)) if _can_be_read(model) else ()
+
+
+def _can_be_read(model):
+    """Return whether CatBoost writes a model as JSON."""
+    return not (model.get_text_feature_indices() or model.get_embedding_feature_indices())
 
 
 def _expect_catboost_document(stored):

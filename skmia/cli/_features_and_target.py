@@ -9,6 +9,7 @@ import pandas as pd
 
 from .._core.escaping import join_names, visible
 from .._core.guesses import suggest_path
+from .._core.label_maps import as_value
 from ._options import CommandError, tell
 from ._reading import AS_FOUND, read_alike, suggest_columns
 
@@ -126,7 +127,6 @@ def _as_feature(name, column):
     return values
 
 
-_BITS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 _MOST_SHOWN_MEMBERS = 5
 
 
@@ -193,11 +193,17 @@ def _read_headerless(path):
 def _has_header(values, n_rows, value):
     if value is not None:  # any text can be a value
         return len(values) == n_rows + 1
-    return str(values.iloc[0]).strip().lower() not in _BITS and len(values) > 1
+    return _read_bit(values.iloc[0]) is None and len(values) > 1
+
+
+def _read_bit(value):
+    """Return 0 or 1 for a number or a truth value in any writing, and None for all else."""
+    worth = as_value(str(value))
+    return int(worth) if worth in (0.0, 1.0) else None
 
 
 def _parse_bits(values, source):
-    bits = values.astype(object).map(lambda value: _BITS.get(str(value).strip().lower()))
+    bits = values.astype(object).map(_read_bit)
     unknown = bits.isna().to_numpy()
     if unknown.any():
         row = unknown.argmax()

@@ -43,7 +43,7 @@ from ._features_and_target import (
     read_members,
     read_target,
 )
-from ._labels import can_be_numbered, check_known_labels, map_labels, split_pairs
+from ._labels import can_be_numbered, check_known_labels, list_texts, map_labels, split_pairs
 from ._model import load_model, make_estimator, needs_numbered_labels
 from ._model_input import as_model_input, know_columns, match_features
 from ._options import ONNX, CommandError, is_toy, lacks_a_recipe
@@ -102,8 +102,7 @@ def _make_table(arguments):
     if arguments.model is not None:  # opened first, as it says how columns are read
         trusted, classes = arguments.trust_pickle, arguments.classes or None
         victim = load_model(arguments.model, trust_pickle=trusted, classes=classes)
-        known, classes = know_columns(victim), getattr(victim, "classes_", ())
-        read = partial(read, classes=[name for name in classes if isinstance(name, str)])
+        known, read = know_columns(victim), partial(read, classes=list_texts(victim))
     frame, membership, notes = read(arguments, known)
     if victim is not None and arguments.target is None:
         arguments = _guess_target(arguments, frame, victim)
@@ -180,7 +179,8 @@ def _read_validation(arguments, features, victim):
     """Parameters of fit that let a booster stop early by the rows of a file, and notes on it."""
     if not has_fit_parameter(victim, "eval_set"):
         raise CommandError(f"--validation: fit of {type(victim).__name__} takes no eval_set")
-    reading, known = make_reading(arguments), know_columns(victim, features)
+    reading = make_reading(arguments, list_texts(victim))
+    known = know_columns(victim, features)
     frame, notes = read_table(arguments.validation, "--validation", reading, known)
     names = match_features(victim, [*frame.columns]) or features
     for name in (arguments.target, *names):

@@ -12,7 +12,7 @@ from .._core.kinds import is_regressor
 from .._core.records import Records
 from ..inspection import inspect_model, render_inspection
 from ._features_and_target import check_complete, check_option_column
-from ._labels import take_as_classes
+from ._labels import list_texts, take_as_classes
 from ._model import OF_DAMAGE, load_model
 from ._model_input import as_model_input, know_columns
 from ._options import CommandError, is_of_strangers, tell
@@ -58,7 +58,7 @@ def _inspect(arguments):
 
 
 def _read_inspected_records(arguments, model):
-    reading, known = make_reading(arguments), know_columns(model)
+    reading, known = make_reading(arguments, list_texts(model)), know_columns(model)
     frame, notes = read_table(arguments.data, reading=reading, known=known)
     for option in (arguments.target, *arguments.drop):
         if option is not None:

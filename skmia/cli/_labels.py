@@ -16,6 +16,11 @@ from ._options import CommandError
 _MOST_NAMED = 8
 
 
+def list_texts(model):
+    """Return the classes of a model that are texts, of which "NA" is no missing label."""
+    return [name for name in getattr(model, "classes_", ()) if isinstance(name, str)]
+
+
 def say_matched(column, pairs):
     """Say that labels were taken for classes that are written in another way, or say nothing."""
     changed = [

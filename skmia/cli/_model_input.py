@@ -40,6 +40,8 @@ _ROWS_PER_VALUE = 5
 # Rows of which a model is asked to see whether it can answer.
 _MOST_ASKED = 10_000
 _FEW_ASKED = 100
+# Numbers below and above those that models split by, within single precision.
+_FAR = -1e30, 1e30
 # A text that no model knows.
 _UNKNOWN = "\ue000"
 # Types among which one is looked for that a selector of columns chooses as it did.
@@ -92,6 +94,7 @@ def as_model_input(model, frame, features, option="--model"):
         given, cast = _choose_precision(model, given)
         told = [*told, *cast]
         _check_answers(model, given, X, known, option)
+    _refuse_empty(model, X, known, option)
     return ModelInput(given, [*notes, *told])
 
 
@@ -120,8 +123,8 @@ def _choose_writing(model, X, known):
     found = [
         name
         for name, column in numbers.items()
-        if not any(_tells_apart(model, table, known, X[name]) for table in tables)
-        and any(_tells_apart(model, table, known, column) for table in tables)
+        if not any(_tells_apart(model, table, known, X[name], _UNKNOWN) for table in tables)
+        and any(_tells_apart(model, table, known, column, _UNKNOWN) for table in tables)
     ]
     return X.assign(**{name: numbers[name] for name in found}), [
         f"Column {name!r} is read as whole numbers, 1 for true and 0 for false, as the model "
@@ -139,10 +142,10 @@ def _write_as_numbers(column):
     return column if (written == column).all() else written
 
 
-def _tells_apart(model, X, known, column):
-    """Return whether a model answers otherwise for a column than for one that it does not know."""
+def _tells_apart(model, X, known, column, other):
+    """Return whether a model answers otherwise for a column than for another one in its place."""
     rows, answers = np.unique(np.linspace(0, len(X) - 1, _MOST_ASKED).astype(int)), []
-    for values in (column, _UNKNOWN):
+    for values in (column, other):
         given, _ = _give(model, X.assign(**{column.name: values}).iloc[rows], known)
         try:
             with warnings.catch_warnings():
@@ -151,6 +154,24 @@ def _tells_apart(model, X, known, column):
         except Exception:  # each package has exceptions of its own
             return False
     return not np.array_equal(*answers)
+
+
+def _refuse_empty(model, X, known, option):
+    """Refuse a column without any value by whose values a model tells rows apart.
+
+    Trees, for example, answer for missing values without having seen any.
+    """
+    for name in X.columns[X.isna().all()]:
+        values = _FAR if known[name].values is None else known[name].values.tolist()
+        columns = [
+            _cast_column(pd.Series([value] * len(X), name=name), known[name])
+            for value in values[:2]
+        ]
+        if len(columns) == 2 and _tells_apart(model, X, known, *columns):
+            raise CommandError(
+                f"{option}: column {name!r} has no value in any row, and the answers of the model "
+                "depend on its values: give the table with them"
+            )
 
 
 def _choose_form(model, X, given, notes):
@@ -165,19 +186,28 @@ def _choose_form(model, X, given, notes):
 
 
 def _choose_precision(model, given):
-    """Return rows in single precision if a model only answers for such, as nets do, and a note."""
+    """Return rows in single precision if a model only answers for such, as nets do, and a note.
+
+    Whole numbers stay, which may be codes, if the model answers for them beside the others.
+    """
     rows = take_rows(given, np.arange(min(len(given), _FEW_ASKED)))
-    single = _as_single(rows)
-    if single is None or _can_answer(model, rows) or not _can_answer(model, single):
-        return given, []
-    return _as_single(given), ["The model gets numbers in single precision, as it takes no other."]
+    for types in (["float64"], ["float64", "int64"]):
+        single = _as_single(rows, types)
+        if single is None:
+            continue
+        if _can_answer(model, rows):
+            break
+        if _can_answer(model, single):
+            note = "The model gets numbers in single precision, as it takes no other."
+            return _as_single(given, types), [note]
+    return given, []
 
 
-def _as_single(X):
-    """Return rows with single precision in place of double, or None if there is none."""
+def _as_single(X, types):
+    """Return rows with single precision in place of some types, or None if there is none."""
     if not isinstance(X, pd.DataFrame):
-        return X.astype(np.float32) if X.dtype == np.float64 else None
-    names = [name for name in X.columns if X[name].dtype == np.float64]
+        return X.astype(np.float32) if X.dtype in types else None
+    names = [name for name in X.columns if X[name].dtype in types]
     return X.astype(dict.fromkeys(names, np.float32)) if names else None
 
 
@@ -507,7 +537,7 @@ def _choose_by(selector, X):
 
 
 def _iter_types(column):
-    """Yield a column in other types that leave its values as they are."""
+    """Yield a column in other types that leave its values as they are, and in single precision."""
     present = column.notna().to_numpy()
     values = column[present].astype(object).to_numpy()
     for name in _TYPES:
@@ -516,6 +546,8 @@ def _iter_types(column):
             kept = cast[present].astype(object).to_numpy()
             if (cast.notna() == present).all() and (kept == values).all():
                 yield cast
+    if column.dtype.kind in "if":  # as in a table of such, which a text file writes in few digits
+        yield column.astype(np.float32)
 
 
 def _check_choice(choice, X):

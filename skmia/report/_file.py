@@ -186,6 +186,7 @@ def _run_file_attack(case):
         facts |= dict.fromkeys(("reason", "obstacle"), describe_with_class(error))
         return FileFindings(None, None, pd.DataFrame(columns=list(COLUMNS)), None, facts, [], None)
     facts |= known | {"sources": _list_part_results(case, attack)}
+    facts |= _describe_state(case, _list_strengths(attack, facts["sources"]))
     facts |= {"ledger": attack.ledger_.to_dict("records"), "expected_auc": attack.expected_auc_}
     facts["obstacle"] = find_obstacle(case, attack, is_severe(found.numbers), seconds)
     notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
@@ -206,16 +207,33 @@ def _list_unread_parts(left_out):
         yield f"The {names[0]}{more} were not read: {why}"
 
 
-def _describe_state(case):
-    """Return what the file stores, and what would change it."""
+def _list_strengths(attack, sources):
+    """Return the AUC of the attacks on parts of a file, by the name of their class."""
+    found = {}
+    for part, source in zip(attack.parts_.values(), sources, strict=True):
+        name = type(getattr(part, "attack_", part)).__name__
+        found[name] = max(found.get(name, 0.0), source["auc"])
+    return found
+
+
+def _describe_state(case, strengths=None):
+    """Return what the file stores, and what would change it, first what the strongest attack reads.
+
+    strengths: AUC of attacks by the name of their class; those of chance or less are alike.
+    """
     try:
         findings = case.inspection.findings
     except Exception:  # of whatever kind: it is a help for readers, and no number
         findings = ()
+    found = strengths or {}
+    # Those with equal strengths keep their order.
+    leaking = sorted(
+        findings, key=lambda one: -max([0.5, *(found.get(name, 0.0) for name in one.attacks)])
+    )
     return {
         "stores": list(dict.fromkeys(one.stores for one in findings)),
         "changes": [
-            *dict.fromkeys(change for one in findings for change in one.changes),
+            *dict.fromkeys(change for one in leaking for change in one.changes),
             _describe_service(case),
             *_ALWAYS,
         ],

@@ -107,6 +107,8 @@ class _ChangedPlace(int):
 class _FilledPlace(int):
     """Place of a column whose missing values were filled."""
 
+    mark = np.nan  # what stood for them
+
 
 def list_known_columns(model, names=None):
     """Return by the name of each column what a fitted model knows of it.
@@ -563,11 +565,15 @@ def _know_imputer(imputer, columns, said):
     _add_statements(imputer, columns, said, knowns)
     if columns is None or imputer.add_indicator or pd.isna(filled).any():
         return None  # a column without values is left out
-    return [_fill_place(place) for place in columns] if fills else columns
+    return [_fill_place(place, imputer.missing_values) for place in columns]
 
 
-def _fill_place(place):
-    return place if place is None or isinstance(place, _ChangedPlace) else _FilledPlace(place)
+def _fill_place(place, mark):
+    if place is None or isinstance(place, _ChangedPlace):
+        return place
+    filled = _FilledPlace(place)
+    filled.mark = mark
+    return filled
 
 
 def _know_encoder(encoder, columns, said):
@@ -580,8 +586,13 @@ def _know_encoder(encoder, columns, said):
     for k, place in enumerate(columns):
         if isinstance(place, _ChangedPlace):
             knowns[k] = KnownColumn()
-        elif isinstance(place, _FilledPlace):
+        elif isinstance(place, _FilledPlace) and pd.isna(place.mark):
             knowns[k] = knowns[k]._replace(knows_missing=True)
+        elif isinstance(place, _FilledPlace):
+            values = knowns[k].values
+            dtype = values.dtype if values.dtype.kind in "iuf" else object
+            values = np.array([*values.tolist(), place.mark], dtype=dtype)
+            knowns[k] = knowns[k]._replace(values=values)
     _add_statements(encoder, columns, said, knowns, is_told=_ignores_others(encoder))
     return None
 

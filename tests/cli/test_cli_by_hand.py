@@ -827,6 +827,12 @@ ANSWERS = {
             ),
             [True, True, False],
         ),
+        # As numpy.savetxt writes.
+        (
+            lambda: _features_and_target._parse_bits(pd.Series(["1.000e+00", "0.000e+00"]), "a"),
+            [True, False],
+        ),
+        (lambda: _features_and_target._has_header(pd.Series(["1.000e+00", "0"]), 2, None), False),
     ],
     _reading: [
         (lambda: _reading._are_numbers_of_rows(["1", "2"]), True),

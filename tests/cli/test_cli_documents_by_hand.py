@@ -394,7 +394,12 @@ TARGETS = [
         "--model: a classifier or a regressor is needed, and the file holds a StandardScaler, "
         "which transforms; save the model behind it, in one Pipeline with it",
     ),
-    (lambda: read_labels(), (("t", "classification", 2), ("ask", "members"))),
+    # A class that the model knows may have one row.
+    (lambda: read_labels(), (("t", "classification", 1), ("ask", "members"))),
+    (
+        lambda: read_labels(column=["a", "z"]),
+        (("t", "classification", 2), ("ask", "members")),
+    ),
     (lambda: read_labels("regression", [0.5, 1.5], fewest=7), (("t", "regression", 7), [])),
     (lambda: read_labels(label_map=[("x", "a")]), (("mapped", {"x": "a"}, ["a", "b"]), [])),
     (lambda: read_labels("regression", label_map=[1]), "--label-map goes with a classifier"),
@@ -419,7 +424,7 @@ def read_inspected(model=CLASSES, target=None, drop=(), same=True):
         return {"x": 1} if features is None or same else {"x": 1, "y": 2}
 
     parts = {
-        "make_reading": lambda arguments: "reading",
+        "make_reading": lambda arguments, classes=(): "reading",
         "know_columns": know,
         "read_table": lambda data, reading, known: (
             read.append([*known]) or (FRAME, [f"read {len(read)}"])

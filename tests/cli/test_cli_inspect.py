@@ -197,6 +197,16 @@ def test_a_regressor_needs_its_target(run, refuse, people, data, tmp_path):
     assert int(line.split()[2]) == N
 
 
+def test_a_class_of_the_model_is_no_missing_label(run, refuse, people, tmp_path):
+    labels = people["ill"].replace("yes", "NA")
+    model = ExtraTreesClassifier(2, random_state=0).fit(people[["age"]][:N], labels[:N])
+    path, table = save(model, tmp_path / "m.skops"), tmp_path / "t.csv"
+    people[["age"]].assign(ill=labels).to_csv(table, index=False)
+    assert run(path, "--data", table, "--target", "ill")[0] == 0
+    people[["age"]].assign(ill=labels.replace("no", "null")).to_csv(table, index=False)
+    assert "has no value in" in refuse(path, "--data", table, "--target", "ill")
+
+
 class Bomb:
     def __reduce__(self):
         return pytest.fail, ("code of the pickle was run",)

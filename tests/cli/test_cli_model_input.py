@@ -103,6 +103,10 @@ OF_CATEGORIES = (
     make_column_selector(dtype_include="category"),
     make_column_selector(dtype_exclude="category"),
 )
+OF_SINGLE_PRECISION = (
+    make_column_selector(dtype_exclude="float32"),
+    make_column_selector(dtype_include="float32"),
+)
 PLAIN = FRAME[[*TEXTS, *NUMBERS]]
 WITHOUT_MISSING = FRAME.drop(columns=["ward", "region", "visits"])
 ARRAY = FRAME[["visits", "age", "bmi", "insured"]]
@@ -126,6 +130,10 @@ KINDS = {
     "encoded by type of category": (
         lambda: make_pipeline(encode(*OF_CATEGORIES), FOREST),
         NATIVE,
+    ),
+    "encoded by single precision": (
+        lambda: make_pipeline(encode(*OF_SINGLE_PRECISION), FOREST),
+        PLAIN[["zip", "age", "bmi"]].astype({"age": np.float32, "bmi": np.float32}),
     ),
     "encoded by position": (
         lambda: make_pipeline(encode([0, 1, 2, 3, 4], [-4, 6, 7, 8]), FOREST),
@@ -335,17 +343,20 @@ class SinglePrecision(RandomForestClassifier):
 
     def predict_proba(self, X):
         kinds = {str(kind) for kind in getattr(X, "dtypes", [getattr(X, "dtype", "")])}
-        if "float64" in kinds:
+        if kinds != {"float32"}:
             raise RuntimeError("mat1 and mat2 must have the same dtype")
         return super().predict_proba(X)
 
 
+@pytest.mark.parametrize("are_whole", [True, False])
 @pytest.mark.parametrize("are_named", [True, False])
-def test_a_model_that_takes_single_precision_alone_gets_it(tmp_path, are_named):
-    frame = FRAME[["age", "bmi"]].astype({"bmi": np.float32})
-    given = frame if are_named else frame.to_numpy(np.float32)
+def test_a_model_that_takes_single_precision_alone_gets_it(tmp_path, are_named, are_whole):
+    frame = FRAME[["age", "bmi"]].astype(np.float32)
+    frame = frame.round() if are_whole else frame
+    given = frame if are_named else frame.to_numpy()
     model = SinglePrecision(4, random_state=0).fit(given, Y)
-    problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
+    table = write(frame.astype(int) if are_whole else frame, Y, tmp_path, "csv")
+    problem = make(save(model, tmp_path / "m.joblib"), table)
     np.testing.assert_array_equal(ask(problem), model.predict_proba(given))
     assert "The model gets numbers in single precision, as it takes no other." in problem.notes
 
@@ -739,3 +750,32 @@ def test_a_class_of_the_model_may_have_one_row(tmp_path):
     np.testing.assert_array_equal(problem.records.y, y)
     with pytest.raises(CommandError, match="only one row of the class 'new'"):
         make(path, write(frame, np.where(y == "rare", "new", y), tmp_path, "csv"))
+
+
+@pytest.mark.parametrize("mark", ["?", -1])
+def test_what_an_imputer_fills_is_no_missing_value(tmp_path, mark):
+    values = ["a", "b", "c"] if isinstance(mark, str) else [5, 6, 7]
+    frame = FRAME[["age"]].assign(city=np.resize([*values, mark], N))
+    imputer = SimpleImputer(missing_values=mark, strategy="most_frequent")
+    encoder = make_pipeline(imputer, OneHotEncoder())
+    columns = make_column_transformer((encoder, ["city"]), remainder="passthrough")
+    model = make_pipeline(columns, FOREST).fit(frame, Y)
+    problem = make(save(model, tmp_path / "m.joblib"), write(frame, Y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(frame))
+    assert not any("unknown" in note for note in problem.notes)
+
+
+@pytest.mark.parametrize("name", ["age", "city"])
+def test_a_column_without_any_value_is_refused_if_the_model_uses_it(tmp_path, name):
+    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["city"]))
+    frame = FRAME[["age", "city"]].assign(city=np.resize(["a", "b"], N))
+    forest = make_pipeline(columns.set_params(remainder="passthrough"), FOREST)
+    y = (frame["age"] > frame["age"].median()) ^ (frame["city"] == "a")
+    empty = frame.assign(**{name: np.nan})
+    path = save(clone(forest).fit(frame, y), tmp_path / "m.joblib")
+    with pytest.raises(CommandError, match=f"'{name}' has no value in any row"):
+        make(path, write(empty, y, tmp_path, "csv"))
+    # One that had none in training either is none that the model uses.
+    model = clone(forest).fit(empty, y)
+    problem = make(save(model, path), write(empty, y, tmp_path, "csv"))
+    np.testing.assert_array_equal(ask(problem), model.predict_proba(empty))

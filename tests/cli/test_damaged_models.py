@@ -4,6 +4,7 @@ import copy
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
@@ -194,4 +195,15 @@ def test_forged_neighbors_are_refused():
     state[1] = np.full_like(np.asarray(state[1]), 10**6)
     model._tree.__setstate__(tuple(state))
     with pytest.raises(DamagedModelError, match="KDTree in it"):
+        check_foreign(model)
+
+
+def test_a_catboost_of_texts_is_opened_if_it_is_trusted():
+    catboost = pytest.importorskip("catboost")
+    frame = pd.DataFrame({"x": range(60), "note": ["chest pain", "a cough", "a rash"] * 20})
+    settings = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    model = catboost.CatBoostClassifier(2, text_features=["note"], **settings)
+    model.fit(frame, np.arange(60) % 3 == 1)
+    check_parts(model)
+    with pytest.raises(DamagedModelError, match=r"of texts or embeddings.*--trust-pickle"):
         check_foreign(model)

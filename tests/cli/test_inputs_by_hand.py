@@ -154,7 +154,7 @@ def read_validation(victim=None, quiet=False, names=("a",), columns=("a", "y"), 
         return f"{task} {fewest}", []
 
     parts = {
-        "make_reading": lambda arguments: "reading",
+        "make_reading": lambda arguments, classes=(): "reading",
         "know_columns": lambda victim, features: "known",
         "read_table": lambda path, option, reading, known: (frame, [f"{option} {known}"]),
         "match_features": lambda victim, columns: names and [*names],
@@ -207,7 +207,7 @@ def take_answers(estimator=None, label_map=(), labels=("x", "y")):
         "_make_recipe": lambda arguments, frame, features: (
             seen.append(frame["y"].tolist()) or recipe
         ),
-        "make_reading": lambda arguments: "reading",
+        "make_reading": lambda arguments, classes=(): "reading",
         "read_answers": lambda *given: (outputs, ["told"]),
         "Records": lambda X, y, **fields: fields,
         "StoredAnswers": lambda kind: f"stored {kind}",

@@ -1136,19 +1136,20 @@ SHARES = Outputs(array([[0.25, 0.75]] * 2), [0, 1])
 SIDE = (array([[1.0]]), array([0]))
 
 
-def describe_state(stores=(), changes=(), error=None):
+def describe_state(stores=(), changes=(), error=None, strengths=None):
     """Return what a file stores and what would change it, of an inspection that may fail."""
+    attacks = ["x"], ["y", "z"], []
 
     class Case:
         @property
         def inspection(self):
             if error is not None:
                 raise error
-            pairs = zip(stores, changes, strict=True)
-            return NS(findings=[NS(stores=one, changes=other) for one, other in pairs])
+            triples = zip(stores, changes, attacks, strict=False)
+            return NS(findings=[NS(stores=a, changes=b, attacks=c) for a, b, c in triples])
 
     with mock.patch.object(_file, "_describe_service", lambda case: "service"):
-        return [*_file._describe_state(Case()).values()]
+        return [*_file._describe_state(Case(), strengths).values()]
 
 
 def describe_service(n_answers, why=None):
@@ -1234,7 +1235,8 @@ def run_file_attack(error=None, ledger=("a", "b"), access="proba"):
     attack = NS(ledger_=frame, expected_auc_=0.7, left_out_="left")
     parts = {
         "needs_of": lambda attack: NS(access={access}),
-        "_describe_state": lambda case: {"stores": ["rows"], "changes": []},
+        "_describe_state": lambda case, found="": {"stores": ["rows"], "changes": [*found]},
+        "_list_strengths": lambda attack, sources: sources,
         "fit_file_attack": fit,
         "_measure_file_attack": lambda *given: NS(numbers=given[2], permutation="permutation"),
         "_list_part_results": lambda case, attack: ["source"],
@@ -1273,8 +1275,10 @@ def refuse_attacks(attacks):
 CLASS_OF_ATTACKS = "The attack LiRA is a class, not an instance: write LiRA(...)."
 FACTS = {"n_records": 9, "n_members": 4, "answers_only": True, "n_rows": 7, "outsiders": 0.5}
 FACTS |= {"reason": None, "expected_auc": 0.7, "sources": ["source"], "stores": ["rows"]}
-FACTS |= {"ledger": [{"part": "a"}, {"part": "b"}], "changes": [], "obstacle": "severe: True"}
+FACTS |= {"ledger": [{"part": "a"}, {"part": "b"}], "changes": ["source"]}
+FACTS |= {"obstacle": "severe: True"}
 NO_FACTS = {"n_rows": None, "outsiders": None, "expected_auc": None, "sources": [], "ledger": []}
+NO_FACTS |= {"changes": []}
 FIRST_REASON, SECOND_REASON = _left_out._REASONS
 STORED = StoredAnswers("proba")
 GIVEN = [
@@ -1326,6 +1330,11 @@ GIVEN = [
     (
         lambda: describe_state(["rows", "sums", "rows"], [["a", "b"], [], ["b", "c"]]),
         [["rows", "sums"], ["a", "b", "c", "service", *_file._ALWAYS]],
+    ),
+    # What the strongest attack reads is changed first.
+    (
+        lambda: describe_state(["a", "b", "c"], [["1"], ["2"], ["3"]], None, {"z": 0.9, "x": 0.4}),
+        [["a", "b", "c"], ["2", "1", "3", "service", *_file._ALWAYS]],
     ),
     (lambda: describe_state(error=OSError()), [[], ["service", *_file._ALWAYS]]),
     (lambda: describe_service(0), "the model only reveals its answers."),

@@ -500,7 +500,7 @@ def agree(status, cause=None, notes=(), asked=("rows",)):
     return NS(status=status, cause=cause, text="Told.", notes=notes, asked=asked)
 
 
-def ask_shadows(estimate=0.75, status="ok", power=0.7, is_failure=True):
+def ask_shadows(estimate=0.75, status="ok", power=0.7, is_failure=True, n_exact=None):
     row = {"attack": "a", "scope": "overall", "metric": "auc", "status": status}
     row |= {"estimate": estimate, "low": estimate - 0.01, "high": estimate + 0.01}
     others = [row | {"scope": "sex"}, row | {"metric": "tpr"}, row | {"attack": "b"}]
@@ -508,8 +508,9 @@ def ask_shadows(estimate=0.75, status="ok", power=0.7, is_failure=True):
     if power is not None:
         last = {"auc": power, "sd": 0.005, "n_models": 7}
         findings.power = {"attack": "a", "numbers": [{}, last]}
+    findings.of = lambda name: n_exact and {"duplicates": NS(n_exact=n_exact)}[name]
     run = NS(repetitions=NS(is_failure=is_failure, obstacle="It failed."))
-    told = _results.ShadowModelsCheck().ask(None, run, findings)
+    told = _results.ShadowModelsCheck().ask(NS(records=range(50)), run, findings)
     return told.status, told.text, told.finding
 
 
@@ -857,6 +858,14 @@ ROWS = [
     ),
     (lambda: ask_shadows(0.75)[::2], ("warning", "above")),
     (lambda: ask_shadows(0.65)[::2], ("warning", "below")),
+    # Copies on both sides are a reason; few of them are none.
+    (lambda: ask_shadows(0.65, n_exact=5)[::2], ("warning", "below")),
+    (lambda: ask_shadows(0.65, n_exact=6)[::2], ("not run", None)),
+    (
+        lambda: ask_shadows(0.65, n_exact=6)[1].partition("compared: ")[2][:60],
+        "6 of 50 records have an exact copy on the other side of this",
+    ),
+    (lambda: ask_shadows(0.75, n_exact=6)[::2], ("warning", "above")),
     # One side is harder for models that know neither, or can be told without the model.
     (lambda: ask_difficulty(0.4, 0.6, False), ("not run", "No shadow models.")),
     (lambda: ask_difficulty(0.5, 0.6), ("passed", "Shadow models perform equally well")),

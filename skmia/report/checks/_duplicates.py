@@ -215,7 +215,7 @@ _RESOLVED = 1e-2
 
 # Share of copies above which the reader is warned. The AUC moves by at most half of this share,
 # tables of few distinct values have copies by nature, and 7% are near by chance in one dimension.
-_MANY = 0.1
+MANY = 0.1
 
 # Share of each side without a copy, from which on the attacks can be judged on these records alone:
 # the standard error of an AUC is then at most twice that of all records. So many records are enough
@@ -514,11 +514,11 @@ class DuplicatesCheck(BaseCheck):
                 f"({format_rate(*found.share_near)}) are near duplicates of a member, at least "
                 "ten times closer than typical. "
             )
-        if near <= _MANY and found.n_exact <= _MANY * n_records:
-            return self.answer(PASSED, f"{text}A warning is given above {100 * _MANY:g}%.", found)
+        if near <= MANY and found.n_exact <= MANY * n_records:
+            return self.answer(PASSED, f"{text}A warning is given above {100 * MANY:g}%.", found)
         hides, why = _judge_rest(case, run)
         apart = near * (1 - found.n_equal / max(found.n_near, 1))
-        return self.answer(WARNING if hides or apart > _MANY else PASSED, text + why, found)
+        return self.answer(WARNING if hides or apart > MANY else PASSED, text + why, found)
 
 
 def _judge_rest(case, run):

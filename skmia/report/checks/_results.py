@@ -29,6 +29,7 @@ from ._base import (
     BaseCheck,
     NextStep,
 )
+from ._duplicates import MANY, DuplicatesCheck
 from ._permutation import PermutationCheck
 from ._units import name_mixed
 
@@ -158,10 +159,12 @@ class ShadowModelsCheck(BaseCheck):
     """Whether the attack succeeds on the victim about as well as on shadow models.
 
     The finding is "below" or "above" if the AUC on the victim is clearly below or above the AUC on
-    shadow models.
+    shadow models. Where many records have a copy on the other side, it must lie below: shadow
+    models are trained on all copies of a record or on none.
     """
 
     name = "shadow models"
+    reads = (DuplicatesCheck.name,)
     role = RECIPE
     presence = ALWAYS
     of_file = LEFT_OUT
@@ -199,6 +202,14 @@ class ShadowModelsCheck(BaseCheck):
         if own["estimate"] > last["auc"]:
             text = f"{numbers}. Check that the shadow models are trained the same way."
             return self.answer(WARNING, text, "above")
+        copies = findings.of(DuplicatesCheck.name)
+        if copies is not None and copies.n_exact > MANY * len(case.records):
+            return self.answer(
+                NOT_RUN,
+                f"{numbers}. The two cannot be compared: {copies.n_exact:,} of "
+                f"{len(case.records):,} records have an exact copy on the other side of this "
+                "model, and shadow models are trained on all copies of a record or on none.",
+            )
         text = (
             f"{numbers}. Check that membership names the records it was trained on, and that the "
             "shadow models are trained the same way."
