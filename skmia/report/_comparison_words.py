@@ -6,7 +6,15 @@ from .._core.escaping import visible
 from .._core.levels import Level
 from .._core.pages import render_page
 from .._core.screens import Headline, NextStep, Screen, write_headlines, write_steps
-from .._core.text import choose_base, count_briefly, count_more, count_of, shorten, wrap_short
+from .._core.text import (
+    choose_base,
+    count_briefly,
+    count_more,
+    count_nouns,
+    count_of,
+    shorten,
+    wrap_short,
+)
 from ._captions import caption_intervals
 from ._comparison import (
     BOTH,
@@ -375,10 +383,10 @@ def _tell_unchanged(changes):
     groups = {}
     for one in changes:
         if not one.is_overall:
-            groups.setdefault((one.way, one.scope, one.group), []).append(one.sign)
+            groups.setdefault((one.scope, one.group), []).append(one.sign)
     if not groups:
         return ""
-    n_changed, n = sum(map(any, groups.values())), f"{len(groups):,} groups"
+    n_changed, n = sum(map(any, groups.values())), count_nouns(len(groups), "group")
     told = f"{n_changed:,} of {n} changed" if n_changed else f"None of {n} is shown to change"
     return f"{told}, after Holm's correction for all of them."
 
