@@ -360,20 +360,19 @@ def _write_nothing(highest, routes):
     n_attacks = len({row["attack"] for row in highest.rows})
     attacks = f"{count_words(n_attacks).capitalize()} attack{'s' if n_attacks > 1 else ''}"
     s = "s" if n_attacks == 1 else ""
+    is_judged = all(route.level == "none" for route in routes)
+    judged = "" if is_judged else " The **model file** could not be judged."
+    may = f"A stronger attack may still succeed.{judged}"
     best = highest.find_best("tpr", rate, end="high") if rate is not None else None
     if best is None:
         auc = highest.find_best("auc", end="high")
         most = f"at most **{count_of(auc['high'], 100)}** of 100 times above a non-member"
-        found = f"{attacks} rank{s} members no better than chance explains: "
-        return f"{found}{most}. A stronger attack may still succeed."
+        return f"{attacks} rank{s} members no better than chance explains: {most}. {may}"
     base = choose_base(rate)
-    is_judged = all(route.level == "none" for route in routes)
-    judged = "" if is_judged else " The **model file** could not be judged."
     return (
         f"{attacks} recognize{s} no more than chance explains: "
         f"**{count_of(best['estimate'], base)}** of {base:,} training records, and at most "
-        f"{max(1, round(base * best['high'])):,}, {tell_condition(get_fpr(best), base)}. A "
-        f"stronger attack may still succeed.{judged}"
+        f"{max(1, round(base * best['high'])):,}, {tell_condition(get_fpr(best), base)}. {may}"
     )
 
 
@@ -589,19 +588,27 @@ def _advise_to_look(document, routes):
     if FILE not in levels:
         yield _UNASKED
     yield _look_harder(document)
-    yield NextStep("Keep the audit in your tests.", f"`--fail-above {_propose_limit(routes)}`")
+    judged = [route for route in routes if route.way == SERVICE or _is_file_released(document)]
+    yield NextStep("Keep the audit in your tests.", f"`--fail-above {_propose_limit(judged)}`")
+
+
+def _is_file_released(document):
+    """Return whether limits of the command hold for the file as well."""
+    command = document["settings"].get("command")
+    return isinstance(command, dict) and command.get("release") == FILE
 
 
 def _propose_limit(routes):
-    """Return a limit that this audit keeps, on what its answers reveal."""
-    rate, service = choose_rate(routes), routes[-1]
-    row = None if rate is None else service.find_best("tpr", rate, end="high")
-    name, usual = (f"tpr@{rate:g}", 2 * rate) if row else ("auc", 0.6)
-    row = row or service.find_best("auc", end="high")
+    """Return a limit that all these routes keep."""
+    rate = choose_rate(routes)
+    rows = [] if rate is None else [one.find_best("tpr", rate, end="high") for one in routes]
+    is_rate = bool(rows) and None not in rows
+    name, usual = (f"tpr@{rate:g}", 2 * rate) if is_rate else ("auc", 0.6)
+    rows = rows if is_rate else [one.find_best("auc", end="high") for one in routes]
     # Rounded up to hundredths, or to what is as much of a low rate.
     unit = 1 / choose_base(usual)
-    limit = max(usual, math.ceil(row["high"] / unit - 1e-9) * unit) if row else usual
-    return f"{name}.high={min(limit, 1):.6g}"
+    most = max((math.ceil(row["high"] / unit - 1e-9) * unit for row in rows if row), default=usual)
+    return f"{name}.high={min(max(usual, most), 1):.6g}"
 
 
 def _advise_in_doubt(document, checks, lone):

@@ -65,6 +65,12 @@ def noisy(finding="noise", status="warning"):
     return {name: check(status, name, finding=finding)}
 
 
+FILE_OF_MORE = [
+    route(row(high=0.655), way=FILE, level="none"),
+    route(row(high=0.612), level="none"),
+]
+
+
 def document(victim="LogisticRegression", changes=("Prune.",), **settings):
     settings = {"n_shadows": 8} | settings
     return {"victim_name": victim, "file": {"changes": changes}, "settings": settings}
@@ -298,6 +304,10 @@ ROWS = [
         "above a non-member. A stronger attack may still succeed.",
     ),
     (lambda: nothing(route(row(), level="none"))[:24], "One attack ranks members"),
+    (
+        lambda: nothing(route(row(), level="none"), route(level="unknown", way=FILE))[-40:],
+        " The **model file** could not be judged.",
+    ),
     # The sentence, by what there is.
     (lambda: sentence(route(row(), level="none"))[:10], "One attack"),
     (lambda: sentence(route(row())), f"{RANKS} There are {FEW}"),
@@ -507,6 +517,14 @@ ROWS = [
             (row(high=0.55), "auc.high=0.6"),
             (row(high=0.612), "auc.high=0.62"),
         )
+    ),
+    # A limit of the command holds for the file as well, where the file is released.
+    (
+        lambda: [
+            [*_screen._advise_to_look(document(command=command), FILE_OF_MORE)][-1].why
+            for command in (None, "audit", {"release": "service"}, {"release": "file"})
+        ],
+        [*["`--fail-above auc.high=0.62`"] * 3, "`--fail-above auc.high=0.66`"],
     ),
     (
         lambda: [
