@@ -208,6 +208,15 @@ def test_what_is_not_judged_says_why():
     assert "sex: few not measured, or of too few records" in text
 
 
+def test_a_single_number_is_corrected_for_no_other():
+    document = make_document(0)
+    kept = [row for row in document["recommendation"]["limits"] if row["name"] == "auc"]
+    text = read_text(render_sheet(document))
+    assert "the lower end of the interval is, corrected for all 3 numbers. Intervals: " in text
+    document["recommendation"]["limits"] = kept
+    assert "the lower end of the interval is. Intervals: " in read_text(render_sheet(document))
+
+
 def test_a_table_has_its_risks_each_in_a_line():
     names = "singling_out", "linkability", "inference", "privacy_loss", "exact_rare_copies"
     numbers = [Measurement(name, Interval(0.3, 0.2, 0.4)) for name in names]

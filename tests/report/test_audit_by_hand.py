@@ -1330,6 +1330,7 @@ GIVEN = [
     (lambda: describe_state(error=OSError()), [[], ["service", *_file._ALWAYS]]),
     (lambda: describe_service(0), "the model only reveals its answers."),
     (lambda: describe_service(1200, "odd")[:46], "1,200 exact answers give the coefficients of t"),
+    (lambda: describe_service(1, "odd")[:42], "1 exact answer gives the coefficients of t"),
     (lambda: describe_service(1200)[:44], "all answers together give the coefficients o"),
     # Records of unknown classes are left out, and those of weight 0, which are not counted twice.
     (find_left_out, (None, slice(0))),

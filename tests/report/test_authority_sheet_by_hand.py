@@ -338,6 +338,10 @@ ROWS = [
         "sides were left out.",
     ),
     (
+        lambda: people(n_mixed=1)[-48:],
+        " 1 more with records on both sides was left out.",
+    ),
+    (
         lambda: people(1, 2, auc=None),
         "3 people are too few to be attacked, each with all of their records.",
     ),
