@@ -206,6 +206,14 @@ ROWS = [
     ),
     (lambda: stored(0.0, None), ("measured", "search for", "no row found", False)),
     (
+        lambda: [stored(share)[2][:28] for share in (1.0, 0.9996, 0.99)],
+        [
+            "100% of the training rows fo",
+            "more than 99.9% of the train",
+            "99% of the training rows fou",
+        ],
+    ),
+    (
         lambda: stored(None, 0.5, None),
         ("measured", "search for", "50% of the training rows found in it", True),
     ),
