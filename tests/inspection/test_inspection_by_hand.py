@@ -161,8 +161,8 @@ ANSWERS = {
         (
             lambda: _inspect._tell_thresholds(
                 {"n_thresholds": 1147, "explained": 0.997, "expected_auc": 0.5}
-            )[:42],
-            "More than 99% of 1,147 thresholds lie wher",
+            )[:43],
+            "More than 99% of 1,147 thresholds lie where",
         ),
         (lambda: grade(n_numbers=10), ("clear", "It holds 10 numbers")),
         (lambda: grade(n_numbers=99), ("clear", "It holds 99 numbers")),

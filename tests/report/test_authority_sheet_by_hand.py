@@ -206,11 +206,11 @@ ROWS = [
     ),
     (lambda: stored(0.0, None), ("measured", "search for", "no row found", False)),
     (
-        lambda: [stored(share)[2][:28] for share in (1.0, 0.9996, 0.99)],
+        lambda: [stored(share)[2][:14] for share in (1.0, 0.9996, 0.99)],
         [
-            "100% of the training rows fo",
-            "more than 99.9% of the train",
-            "99% of the training rows fou",
+            "100% of the tr",
+            "more than 99.9",
+            "99% of the tra",
         ],
     ),
     (

@@ -10,7 +10,6 @@ from importlib.resources import files
 from ..decisions import FILTERS
 from ..escaping import as_html, visible
 from ..optional import import_optional
-from ..text import count_nouns
 
 # Hebrew, Arabic and other scripts that are written from right to left.
 _LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"
@@ -80,7 +79,7 @@ def _load_template(jinja2, name, package, own_style):
         undefined=jinja2.StrictUndefined,
         finalize=make_finalizer(markup),
     )
-    environment.filters |= make_filters(markup) | FILTERS | {"counted": count_nouns}
+    environment.filters |= make_filters(markup) | FILTERS
     return markup(_read_style(own_style, package)), environment.get_template(name)
 
 
