@@ -389,7 +389,7 @@ def _why_not_able(reference, is_known):
     return (
         f"{join_names(row['attack'] for row in full)} compared it with "
         f"{max(row['n_models'] for row in full)} models, and {FEWEST_MODELS} are needed. Run the "
-        f"audit with shadows={FEWEST_MODELS} or more."
+        f"audit with shadows={FEWEST_MODELS} or more (--shadows)."
     )
 
 

@@ -52,6 +52,11 @@ class TrainingRowsCheck(BaseCheck):
                 f"The file states {about}{count.n_rows:,} training rows, and {count.n_listed:,} "
                 "are listed."
             )
+            if count.n_rows < count.n_listed and not count.is_drawn:
+                text += (
+                    " Members that the model was not trained on, if there are any, make each "
+                    "attack look weaker than it is."
+                )
             return self.answer(PASSED, text)
         n_alike = _count_alike(case, run, count.n_rows)
         alike = ""
