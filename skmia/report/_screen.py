@@ -547,6 +547,8 @@ def _advise_against_leaks(document, routes, has_policy):
             cure = "Offer its predictions as a service instead."
             if service.rank >= file.rank:  # which would be no cure
                 cure = "Offer its predictions alone, and only with a defense."
+            elif service == "unknown":
+                cure = "What its predictions reveal is not known, so do not offer these yet either."
             yield NextStep("Do not release the file.", cure, "#stores", "Why")
         changes = document["file"]["changes"][:2]
         text = " ".join(changes) if sum(map(len, changes)) < 160 else changes[0]

@@ -480,6 +480,11 @@ ROWS = [
     (lambda: against(route(way=FILE), route())[:3], [STOP, LESS, DEFEND]),
     # A service that leaks as much is no cure.
     (lambda: tell_cure("severe", "clear"), "Offer its predictions as a service instead."),
+    (lambda: tell_cure("severe", "none"), "Offer its predictions as a service instead."),
+    (
+        lambda: tell_cure("clear", "unknown"),
+        "What its predictions reveal is not known, so do not offer these yet either.",
+    ),
     (lambda: tell_cure("clear", "clear"), "Offer its predictions alone, and only with a defense."),
     (
         lambda: tell_cure("clear", "severe"),
