@@ -810,8 +810,9 @@ def advise(
     return [one if isinstance(one, str) else names.get(one) or (one[0], one[1]) for one in steps]
 
 
-def recommend(result, release="file"):
-    return {"policy": {"name": "house"}, "result": result, "release": release}
+def recommend(result, release="file", n_reviews=0):
+    found = {"policy": {"name": "house"}, "result": result, "release": release}
+    return found | {"reviews": [{}] * n_reviews}
 
 
 SHIFT, REVERSED, UNKNOWN = _screen.SHIFT, _screen.REVERSED, _screen.UNKNOWN
@@ -905,6 +906,21 @@ ADVICE = [
     (
         lambda: advise(found=recommend("cannot be said", "service"))[0],
         ("Do not offer the service yet.", "By the policy house: cannot be said. It is open."),
+    ),
+    # What may be released needs the reasons first.
+    (
+        lambda: [advise(found=recommend("release", n_reviews=n))[0] for n in (0, 1, 3)],
+        [
+            ("The file may be released.", f"By the policy house: release.{more}")
+            for more in (
+                *("", " Before a release, 1 check needs a reason."),
+                " Before a release, 3 checks need a reason.",
+            )
+        ],
+    ),
+    (
+        lambda: advise(found=recommend("do not release", n_reviews=3))[0][1][-16:],
+        ": do not release."[-16:],
     ),
 ]
 
