@@ -105,8 +105,9 @@ def _write_membership(measure):
     if measure is None:
         return [wrap("Membership was not measured: pass non-members and their membership.")]
     low, high = measure.auc[1:]
+    the = "" if measure.signal.startswith(("minus ", "whether ")) else "the "
     text = (
-        f"Membership by the {measure.signal}: AUC {measure.auc.estimate:.3f} [{low:.3f}, "
+        f"Membership by {the}{measure.signal}: AUC {measure.auc.estimate:.3f} [{low:.3f}, "
         f"{high:.3f}] for {measure.n_members:,} members and {measure.n_nonmembers:,} non-members "
         "(0.5 is chance)."
     )
