@@ -301,7 +301,9 @@ def _list_steps(found):
     if counts:
         why = f"`--shadows`, for {join_names(map(visible, counts))}."
         steps.append(NextStep("Audit both with one number of shadow models.", why))
-    if len(counts) < len(found.left_out):
+    # What the file of one audit alone was attacked with has its own step.
+    n_missing = sum(route.why.startswith(NOT_ATTACKED) for route in found.routes)
+    if len(counts) + n_missing < len(found.left_out):
         steps.append(NextStep("Audit both with the same attacks.", "Only these can be compared."))
     for route in found.routes:
         if route.why.startswith(NOT_ATTACKED):

@@ -364,6 +364,10 @@ WORDS = [
             ("Ask for a verdict first.", "No verdict in a."),
         ],
     ),
+    (
+        lambda: step(missing, same, left_out=[("file attack", "A alone")]),
+        [("Audit B again.", "Its file was not attacked (leave out `--quick`).")],
+    ),
     (lambda: words._tell_unchanged([number(-1)]), ""),
     (
         lambda: words._tell_unchanged([group(), group(metric="tpr"), group(0, "M")]),
