@@ -16,6 +16,7 @@ from ._evidence import (
     SERVICE,
     ReleaseRoute,
     choose_rate,
+    find_unit,
     find_worst_group,
     get_blindness,
     get_difference,
@@ -235,12 +236,32 @@ def _write_of_group(highest):
         return text
     part = worst[0]
     auc = highest.find_best("auc", None, part["scope"], part["group"])
-    if auc is not None:
+    best = _find_shown_rate(highest, part)
+    if best is not None and (auc is None or not highest.is_shown(auc)):
+        base = choose_base(best["max_fpr"])
+        found = (
+            f" the attack {best['attack']} recognizes {count_of(best['estimate'], base)} of "
+            f"{base:,} members, {tell_condition(get_fpr(best), base)}: the leakage is"
+        )
+    elif auc is not None:
         found = " a random member ranks above a random non-member "
         found += f"{count_of(auc['estimate'], 100)} of 100 times: the leakage is"
     else:
         found = " the leakage is"
     return f"{text} In **{name_group(part)}**,{found} {read_level(part).word.lower()}."
+
+
+def _find_shown_rate(route, part):
+    """Return the row of a group with the most members for each other, if it is beyond chance."""
+    rows = [
+        row
+        for row in route.rows
+        if (row["scope"], row["group"], row["metric"]) == (part["scope"], part["group"], "tpr")
+        and row["status"] == OK
+        and route.is_shown(row)
+        and _exceeds(row, choose_base(row["max_fpr"]))
+    ]
+    return max(rows, key=lambda row: row["estimate"] / find_unit(row), default=None)
 
 
 def _write_leak(highest, routes):

@@ -274,6 +274,19 @@ ROWS = [
         "Over all records, attacks recognize no more than chance explains. In **sex: f**, a random "
         "member ranks above a random non-member 75 of 100 times: the leakage is severe.",
     ),
+    # A rate, where it is beyond chance and ranks are not.
+    (
+        lambda: leak(
+            route(
+                *(of_group(low=0.4), rate("z", scope="sex", group="f", estimate=0.07, low=0.03)),
+                groups=[group(level="slight")],
+                overall=False,
+            )
+        ),
+        "Over all records, attacks recognize no more than chance explains. In **sex: f**, the "
+        "attack z recognizes 7 of 100 members, when 1 of 100 others is mistaken for one: the "
+        "leakage is slight.",
+    ),
     (
         lambda: leak(route(groups=[group()], overall=False)),
         "Over all records, attacks recognize no more than chance explains. In **sex: f**, the "
