@@ -210,7 +210,7 @@ def estimate_cost(
         inside = _draw_half_of_records(case.records, random_state)
         model = case.request.model
         pace = _time_training(model, case.records, inside, random_state, fit_params)[1]
-    return _make_cost(case, pace, clock.read())
+    return _make_cost(case, pace, clock.read().get(STAND_IN))
 
 
 _OF_NO_COST = {
@@ -244,10 +244,10 @@ def _time_training(model, records, inside, random_state, fit_params):
     return fitted, ModelPace(fit, watch.lap(), int(mask.sum()), len(records), load=watch.load)
 
 
-def _make_cost(case, pace, taken):
+def _make_cost(case, pace, of_stand_in=None):
     """Return the expected time and memory of each phase, and what would be left out.
 
-    taken: seconds of what was done as the audit does it.
+    of_stand_in: seconds in which a stand-in was chosen, as the audit does it.
     """
     request, victim = case.request, case.request.victim
     agreement = Agreement("cannot tell", "Not asked.", pace=pace)
@@ -267,11 +267,10 @@ def _make_cost(case, pace, taken):
         costs=expect_alone(plan.attacks, case),
     )
     timed = ModelPace(np.nan, np.nan, 1, 1) if pace is None else pace
-    rows = [
-        (name, OPENING, seconds, _expect_bytes(name, OPENING, case, size))
-        for name, seconds in taken.items()
-        if name == STAND_IN
-    ]
+    rows = []
+    if of_stand_in is not None:
+        n_bytes = _expect_bytes(STAND_IN, OPENING, case, size)
+        rows.append((STAND_IN, OPENING, of_stand_in, n_bytes))
     for stage, steps in expect_audit(size, timed).items():
         for name, step in _list_stage_steps(steps, stage).items():
             if step.seconds == 0 or not step.is_certain:

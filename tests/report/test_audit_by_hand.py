@@ -492,7 +492,8 @@ def estimate(victim, *, stored=False, membership=None, is_trainable=True):
         "open_case": open_case,
         "_draw_half_of_records": lambda records, seed: [records.y[1], seed],
         "is_trainable": lambda model: is_trainable,
-        "_make_cost": lambda case, pace: pace,
+        "with_stand_in": lambda case, clock: case,
+        "_make_cost": lambda case, pace, of_stand_in: pace,
     }
     with mock.patch.multiple(_cost, **parts):
         found = _cost.estimate_cost(
