@@ -1,6 +1,6 @@
 """Recommendations of a policy as lines of text, and the names that people give with them."""
 
-from .text import escape, format_rows_of_table, quote, show_share, write_apart
+from .text import count_nouns, escape, format_rows_of_table, quote, show_share, write_apart
 
 # Names in the provenance for what output checkers ask, beside what repeats the measurement.
 REQUEST = (
@@ -96,8 +96,8 @@ def format_measured(row):
     return "{} [{}, {}]".format(*write_apart(show_share, row["interval"], row["limit"]))
 
 
-# What templates write of a recommendation.
-FILTERS = {"note_numbers": note_numbers, "measured": format_measured}
+# What templates write of a recommendation, and of numbers of things.
+FILTERS = {"note_numbers": note_numbers, "measured": format_measured, "counted": count_nouns}
 
 
 def _tabulate_checks(checks):

@@ -12,6 +12,7 @@ from .label_maps import match_labels, sort_by_value, try_maps
 from .moments import cut
 from .numbers import SMALLEST, check_number, show, to_array
 from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round_into_bounds
+from .text import tell_percent
 from .types import ArrayLike
 
 
@@ -141,7 +142,10 @@ def _say_classes(y, outputs):
             is_text = any(isinstance(label, str) for label in labels)
             numbers = is_text and outputs.classes.dtype.kind in "biuf"
             return " Pass the numbers that the model was trained with." if numbers else ""
-        pairs, why = tried.pairs, f"with which {tried.accuracy:.0%} of the answers are right"
+        pairs, why = (
+            tried.pairs,
+            f"with which {tell_percent(tried.accuracy)} of the answers are right",
+        )
     return f" Pass the labels that the model was trained with: {show(pairs)}, {why}."
 
 

@@ -73,9 +73,29 @@ def count_words(n):
     return _WORDS[n] if n < len(_WORDS) else f"{n:,}"
 
 
+def count_nouns(n, noun):
+    """Return how many of something there are: ``1 group``, ``2,000 groups``."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def count_more(n, noun):
     """Return how many more of something there are: ``1 more group``, ``2 more groups``."""
-    return f"{n:,} more {noun}{'' if n == 1 else 's'}"
+    return count_nouns(n, f"more {noun}")
+
+
+def choose_form(n, one, several):
+    """Return the form of a word that goes with a number of things."""
+    return one if n == 1 else several
+
+
+def tell_percent(share, digits=0):
+    """Return a share in percent, which is 0% or 100% only where it is none or all."""
+    text, least = f"{100 * share:.{digits}f}", 10.0**-digits
+    if float(text) == 0 and share > 0:
+        return f"less than {least:.{digits}f}%"
+    if float(text) == 100 and share < 1:
+        return f"more than {100 - least:.{digits}f}%"
+    return f"{text}%"
 
 
 def tell_condition(share, base):

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .numbers import as_series, show, to_array
 from .query import check_victim, refuse_other_than_records, unwrap
-from .records import Records, get_features, order_by_names
+from .records import get_features, order_by_names
 
 
 def check_records(records, *, labels=True, targets=False):

@@ -129,7 +129,8 @@ def check_same_owner(known, manifest, where, owner=POOL):
         )
         raise CheckpointError(
             f"{where} belongs to another {owner.name}, which differs in "
-            f"{_shorten_entry(label)}{shown}."
+            f"{_shorten_entry(label)}{shown}. Give another folder, or what that {owner.name} was "
+            "given."
         )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from .._core.escaping import join_names, visible
 from .._core.label_maps import as_value, match_labels, try_maps
 from .._core.outputs import Outputs
-from .._core.text import fold_text
+from .._core.text import fold_text, tell_percent
 from ._labels import show_labels
 from ._options import CommandError, tell
 from ._reading import AS_FOUND, read_table
@@ -436,8 +436,8 @@ def _propose_positive(numbers, labels, members):
     # The class that stands for the larger numbers.
     option = options[int(tried.pairs[classes[1]] == classes[1])]
     return (
-        f"{option}, with which they are right on {tried.accuracy:.0%} of the rows that the model "
-        "was trained on"
+        f"{option}, with which they are right on {tell_percent(tried.accuracy)} of the rows that "
+        "the model was trained on"
     )
 
 
@@ -458,5 +458,5 @@ def _propose_classes(answers, labels, members, target=None):
     order = sorted(texts, key=lambda text: tried.pairs[classes[texts.index(text)]])
     return (
         f"; --classes {' '.join(map(shlex.quote, order))} names them in an order that is right on "
-        f"{tried.accuracy:.0%} of the rows that the model was trained on"
+        f"{tell_percent(tried.accuracy)} of the rows that the model was trained on"
     )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._core.escaping import join_names, visible
 from .._core.label_maps import as_value, match_labels, try_maps
-from .._core.text import compose_accents, fold_text
+from .._core.text import compose_accents, fold_text, tell_percent
 from ._options import CommandError
 
 _MOST_NAMED = 8
@@ -56,8 +56,8 @@ def propose_map(labels, predicted, classes):
             "training rows more often than the most frequent one"
         )
     return (
-        f"give {write_map(tried.pairs)}, with which the model is right on {tried.accuracy:.0%} of "
-        f"the rows that it was trained on (the most frequent class on {tried.constant:.0%})"
+        f"give {write_map(tried.pairs)}, with which the model is right on "
+        f"{_compare_with_constant(tried)}"
     )
 
 
@@ -69,8 +69,15 @@ def propose_classes(labels, predicted, classes):
     order = sorted(tried.pairs, key=lambda label: tried.pairs[label])
     return (
         f"give --classes {shlex.join(map(str, order))}, with which the model is right on "
-        f"{tried.accuracy:.0%} of the rows that it was trained on (the most frequent class on "
-        f"{tried.constant:.0%})"
+        f"{_compare_with_constant(tried)}"
+    )
+
+
+def _compare_with_constant(tried):
+    """Return on how many training rows the model is right, beside a constant prediction."""
+    return (
+        f"{tell_percent(tried.accuracy)} of the rows that it was trained on (the most frequent "
+        f"class on {tell_percent(tried.constant)})"
     )
 
 

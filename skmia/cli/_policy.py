@@ -3,18 +3,17 @@
 from dataclasses import replace
 from hashlib import file_digest
 
-from .._core.escaping import visible
+from .._core.escaping import join_names, visible
 from .._core.progress import enter_stage
+from .._core.query import unwrap
+from .._core.text import choose_form
 from ..disclosure import load_policy
 from ..report import RECIPE, is_recipe, measure_conditions, recommend_release
-from ._gate import EXCEEDED, INCONCLUSIVE, GateFinding
+from ..victims import is_trainable
+from ._gate import EXCEEDED, FILE, INCONCLUSIVE, GateFinding
 from ._options import FILES, CommandError, tell
 from ._parser import as_settings
 
-_NOT_MEASURED = (
-    "No condition of a release was measured; with --measure-conditions, rounded answers, labels "
-    "alone and other conditions are."
-)
 _NONE_KNOWN = "No condition of a release could be measured on this model."
 # Stages that follow those of an audit.
 POLICY, CONDITIONS = "policy", "conditions"
@@ -70,12 +69,13 @@ def follow_policy(result, policy, problem, arguments):
 
 def _measure_conditions(result, model, problem, arguments, settings):
     """Return conditions with what was measured under each, notes, and faults."""
-    if not arguments.measure_conditions:
-        return [], [_NOT_MEASURED], []
-    enter_stage(CONDITIONS)
     recipe = problem.recipe
     if recipe is None and model is None:
         recipe = problem.victim
+    if not arguments.measure_conditions:
+        trained = model if recipe is None else recipe
+        return [], [_tell_unmeasured(result, trained, settings["release"])], []
+    enter_stage(CONDITIONS)
     try:
         found = measure_conditions(
             result,
@@ -91,6 +91,27 @@ def _measure_conditions(result, model, problem, arguments, settings):
     except Exception as error:  # the audit and the recommendation without conditions stand
         return [], [], [f"conditions of a release could not be measured: {tell(error)}"]
     return found, [] if found else [_NONE_KNOWN], []
+
+
+def _tell_unmeasured(result, trained, release):
+    """Return a note on the conditions under which a model of this kind would be measured."""
+    named = []
+    if release == FILE:
+        named = [*([] if result.file is None else ["a stripped file"]), "a service in its place"]
+    # Answers are changed as those of shadow models are, of which regressors have no change.
+    if (
+        result.task == "classification"
+        and result.settings["n_shadows"]
+        and is_trainable(unwrap(trained))
+    ):
+        named += ["rounded answers", "labels alone"]
+    if not named:
+        return _NONE_KNOWN
+    verb = choose_form(len(named), "is", "are")
+    return (
+        f"No condition of a release was measured; with --measure-conditions, {join_names(named)} "
+        f"{verb}."
+    )
 
 
 def as_finding(recommendation):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from .._core.escaping import SummaryMixin, visible
 from .._core.numbers import check_number, show
-from .._core.text import wrap
+from .._core.text import choose_form, wrap
 from ..leakage import GeneralizationGapBound
 from ..metrics import Interval, auc_interval, conformal_pvalues
 from ._parameters import ParameterCount
@@ -83,7 +83,8 @@ def write_checks_summary(report):
     """Return all checks with their sources, and the attack, as text."""
     n_flagged = sum(check.status == "flagged" for check in report.checks)
     n_open = sum(check.status == "cannot be said" for check in report.checks)
-    words = f"{n_flagged} of {len(report.checks)} checks are flagged"
+    are = choose_form(n_flagged, "is", "are")
+    words = f"{n_flagged} of {len(report.checks)} checks {are} flagged"
     lines = [
         f"Structural checks of {visible(report.model)} for {report.n_members:,} members",
         f"{words}, and {n_open} cannot be said." if n_open else f"{words}.",
@@ -104,8 +105,9 @@ def _write_membership(measure):
     if measure is None:
         return [wrap("Membership was not measured: pass non-members and their membership.")]
     low, high = measure.auc[1:]
+    the = "" if measure.signal.startswith(("minus ", "whether ")) else "the "
     text = (
-        f"Membership by the {measure.signal}: AUC {measure.auc.estimate:.3f} [{low:.3f}, "
+        f"Membership by {the}{measure.signal}: AUC {measure.auc.estimate:.3f} [{low:.3f}, "
         f"{high:.3f}] for {measure.n_members:,} members and {measure.n_nonmembers:,} non-members "
         "(0.5 is chance)."
     )

@@ -459,7 +459,10 @@ def record_decision(document, *, decision, name, role, day, given):
         check_option(decision, "decision", DECISIONS)
     chosen = decision or before["decision"]
     if not chosen:
-        raise ValueError("No decision is recorded yet; name one of " + ", ".join(DECISIONS) + ".")
+        raise ValueError(
+            "No decision is recorded yet; name it with --decision, as release, conditions or "
+            "refuse."
+        )
     if before["decision"] not in ("", chosen):
         if not given["replace"]:
             raise ValueError(
@@ -516,10 +519,11 @@ def _check_texts(found, chosen, texts):
     if chosen != CONDITIONS and texts["conditions"]:
         raise ValueError(f"Conditions go with 'release with conditions', not with {chosen!r}.")
     if chosen == CONDITIONS:
-        _check_text(texts["conditions"], "A release with conditions needs them", 1)
+        _check_text(texts["conditions"], "A release with conditions needs them (--conditions)", 1)
     if texts["because"] or chosen != _AGREES[found["result"]]:
         result = found["result"]
-        _check_text(texts["because"], f"The policy says {result!r}, so {chosen!r} needs a reason")
+        why = f"The policy says {result!r}, so {chosen!r} needs a reason (--because)"
+        _check_text(texts["because"], why)
 
 
 def _check_text(text, what, n_words=_FEWEST_WORDS):
@@ -545,7 +549,10 @@ def _give_reasons(found, chosen, reasons):
     ]
     lacking = [row["check"] for row in reviews if not row["reason"]]
     if lacking and chosen != "refuse":
-        raise ValueError(f"Before a release, these checks need a reason: {', '.join(lacking)}.")
+        raise ValueError(
+            f"Before a release, these checks need a reason: {', '.join(lacking)} (--reason "
+            f"{lacking[0]}=...)."
+        )
     return reviews
 
 

@@ -16,6 +16,7 @@ from .._core.optional import is_of_package
 from .._core.query import query, unwrap
 from .._core.records import Records
 from .._core.skorch_nets import is_skorch
+from .._core.text import choose_form, count_nouns
 from .._core.types import ArrayLike, PathLike
 from .._core.validation import check_membership, check_records
 from ..attacks import StoredValuesAttack
@@ -321,15 +322,15 @@ def check_answer_groups(case, sizes, answers, release):
     least, source = thresholds["k"]
     n_small, smallest = case.count_people(sizes.sizes < least), int(sizes.sizes.min())
     text = (
-        f"{n_groups:,} groups of members with {kind}; the smallest has {smallest:,}, and "
-        f"{n_small:,} members are in one of fewer than {least:g}."
+        f"{count_nouns(n_groups, 'group')} of members with {kind}; the smallest has {smallest:,}, "
+        f"and {_count_who_are(n_small)} in one of fewer than {least:g}."
     )
     k = _make_structural_check("k", release, (smallest, least, n_small), text, source)
     if not answers.n_classes:
         return [k, *_list_undefined(release)]
     n_lacking = case.count_people(sizes.n_classes < answers.n_classes)
     text = (
-        f"{n_lacking:,} members are in a group in which some class has no member, so that the "
+        f"{_count_who_are(n_lacking)} in a group in which some class has no member, so that the "
         "group rules it out."
     )
     name = "class_disclosure"
@@ -340,7 +341,7 @@ def check_answer_groups(case, sizes, answers, release):
     cells = sizes.smallest_cells
     n_cells, fewest = case.count_people(cells < least), int(cells.min())
     text = (
-        f"{n_cells:,} members are in a group in which fewer than {least:g} share a class that "
+        f"{_count_who_are(n_cells)} in a group in which fewer than {least:g} share a class that "
         f"occurs; the fewest are {fewest:,}."
     )
     return [
@@ -348,6 +349,11 @@ def check_answer_groups(case, sizes, answers, release):
         disclosure,
         _make_structural_check("small_cells", release, (fewest, least, n_cells), text, source),
     ]
+
+
+def _count_who_are(n):
+    """Return how many members are somewhere, up to that place."""
+    return f"{count_nouns(n, 'member')} {choose_form(n, 'is', 'are')}"
 
 
 def _make_structural_check(name, release, found, text, source, status=None):
@@ -387,7 +393,7 @@ def check_groups_of_rows(sizes, answers, name, thresholds):
     n_groups, smallest = int(sizes.numbers.max()) + 1, int(sizes.sizes.min())
     text = (
         f"{name} has no leaves that can be read, which would divide the members into groups. The "
-        f"table has {n_groups:,} different rows, which says nothing of the model."
+        f"table has {count_nouns(n_groups, 'different row')}, which says nothing of the model."
     )
     sources = _list_file_sources(thresholds)
     k, *others = (
@@ -426,7 +432,7 @@ def check_leaves(case, leaves):
         )
     n_records, smallest = case.count_people(leaves < least), int(leaves.min())
     text = (
-        f"{n_records:,} members are in a leaf of fewer than {least:g} training records; the "
+        f"{_count_who_are(n_records)} in a leaf of fewer than {least:g} training records; the "
         f"smallest has {smallest:,}."
     )
     return _make_structural_check(
@@ -444,11 +450,12 @@ def check_freedom(count, n_members, effective, thresholds):
         )
     left = n_members - count.n_parameters
     text = (
-        f"{n_members:,} members minus {count.n_parameters:,} parameters ({count.formula}) leave "
-        f"{left:,} degrees of freedom; fewer than {least:g} are flagged."
+        f"{count_nouns(n_members, 'member')} minus {count_nouns(count.n_parameters, 'parameter')} "
+        f"({count.formula}) leave {left:,} degree{choose_form(left, '', 's')} of freedom; fewer "
+        f"than {least:g} are flagged."
     )
     if count.largest_tree is not None:
-        text += f" The largest single tree has {count.largest_tree:,} parameters."
+        text += f" The largest single tree has {count_nouns(count.largest_tree, 'parameter')}."
     if effective is not None:
         text += f" The effective degrees of freedom are {effective:,.1f}."
     status = FLAGGED if left < least else PASSED
@@ -477,11 +484,15 @@ def check_stored_rows(n_rows, n_found, unread):
     """Check whether the file stores training rows; ``unread`` are parts that could not be read."""
     source = SOURCES["keeps_rows"]
     if n_rows:
-        found = "" if n_found is None else f" {n_found:,} members were found among them."
-        status, text = FLAGGED, f"The file stores {n_rows:,} training rows.{found}"
+        were = choose_form(n_found, "was", "were")
+        who = (
+            "" if n_found is None else f" {count_nouns(n_found, 'member')} {were} found among them."
+        )
+        status, text = FLAGGED, f"The file stores {count_nouns(n_rows, 'training row')}.{who}"
     elif unread:
         status, n_rows, n_found = UNKNOWN, None, None
-        text = f"{len(unread):,} parts of the file could not be read, such as {unread[0]}."
+        parts = count_nouns(len(unread), "part")
+        text = f"{parts} of the file could not be read, such as {unread[0]}."
     else:
         status, n_found, text = PASSED, 0, "No training rows were found in the file."
     return _make_structural_check(
@@ -509,8 +520,9 @@ def examine_model_file(case, answers, found):
     if stated is not None and stated > given:
         unless = "unless rows were weighted or repeated, " if inspection.n_rows_may_repeat else ""
         found.notes.append(
-            f"The file states at least {stated:,} training rows, and {given:,} members were given: "
-            f"{unless}groups that are counted from them are too small."
+            f"The file states at least {stated:,} training rows, and "
+            f"{count_nouns(given, 'member')} {choose_form(given, 'was', 'were')} given: {unless}"
+            "groups that are counted from them are too small."
         )
     smallest = _examine_groups(case, answers, found)
     found.checks.append(check_leaves(case, smallest))

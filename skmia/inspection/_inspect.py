@@ -17,7 +17,7 @@ from .._core.pages import render_page
 from .._core.query import unwrap
 from .._core.records import Records
 from .._core.screens import Headline, NextStep, Screen, write_headlines, write_steps
-from .._core.text import count_of, wrap_short
+from .._core.text import choose_form, count_nouns, count_of, tell_percent, wrap_short
 from .._core.validation import check_records
 from ..victims import SELECTS, get_access, is_sampler, judge_sampler, read_state
 from ._families import (
@@ -100,24 +100,39 @@ def _lay_out(rows):
     return lines
 
 
-# Attacks that say what they expect: their names, and what is told of each.
+def _tell_counts(part):
+    n, n_rows = part["n_equations"], part.get("n_rows")
+    rows = "training rows" if n_rows is None else f"{n_rows:,.10g} training rows"
+    return (
+        f"The nodes hold {count_nouns(n, 'count')}. {choose_form(n, 'It settles', 'They settle')} "
+        f"{tell_percent(part['known'])} of the question which candidates are training rows: "
+        f"expected AUC {part['expected_auc']:.3f} (0.5 is guessing), if all {rows} are among the "
+        "candidates."
+    )
+
+
+def _tell_thresholds(part):
+    n, share = part["n_thresholds"], tell_percent(part["explained"])
+    return (
+        f"{share[0].upper()}{share[1:]} of {count_nouns(n, 'threshold')} "
+        f"{choose_form(n, 'lies', 'lie')} where values of the candidates would put them: expected "
+        f"AUC {part['expected_auc']:.3f} from them alone."
+    )
+
+
+def _tell_optimum(part):
+    return (
+        "The training ended at the weights that fit its rows best. This settles "
+        f"{tell_percent(part['known'])} of the question which candidates are training rows: "
+        f"expected AUC {part['expected_auc']:.3f}."
+    )
+
+
+# Attacks that say what they expect: their names, and what tells of each.
 _STRENGTHS = {
-    "equations": (
-        "Counts in nodes",
-        "The nodes hold {n_equations:,} counts. They settle {known:.0%} of the question which "
-        "candidates are training rows: expected AUC {expected_auc:.3f} (0.5 is guessing), if all "
-        "{rows}training rows are among the candidates.",
-    ),
-    "thresholds": (
-        "Thresholds",
-        "{explained:.0%} of {n_thresholds:,} thresholds lie where values of the candidates would "
-        "put them: expected AUC {expected_auc:.3f} from them alone.",
-    ),
-    "optimum": (
-        "Optimum",
-        "The training ended at the weights that fit its rows best. This settles {known:.0%} of the "
-        "question which candidates are training rows: expected AUC {expected_auc:.3f}.",
-    ),
+    "equations": ("Counts in nodes", _tell_counts),
+    "thresholds": ("Thresholds", _tell_thresholds),
+    "optimum": ("Optimum", _tell_optimum),
 }
 
 
@@ -144,11 +159,11 @@ _STRUCTURE = {
     "n_numbers": {"clear": 0.1},
 }
 _GROUNDS = {
-    "n_alone": "{n_alone:,} leaves hold a single one of {n_rows:,} training rows{if_none}.",
-    "n_nodes": "Its trees have {n_nodes:,} nodes for {n_rows:,} training rows{if_none}.",
-    "n_edges": "Its bins have {n_edges:,} edges at values of {n_rows:,} training rows{if_none}.",
-    "n_numbers": "It holds {n_numbers:,} numbers of {n_rows:,} training rows{if_none}.",
-    "few": "It holds {n_numbers:,} numbers, which reveal little about more than {enough:,} rows.",
+    "n_alone": "{n_alone} a single one of {n_rows}{if_none}.",
+    "n_nodes": "Its trees have {n_nodes} for {n_rows}{if_none}.",
+    "n_edges": "Its bins have {n_edges} at values of {n_rows}{if_none}.",
+    "n_numbers": "It holds {n_numbers} of {n_rows}{if_none}.",
+    "few": "It holds {n_numbers}, which {reveal} little about more than {enough:,} rows.",
     "unstated": "It does not state how many training rows there were.",
 }
 # Numbers of a file that does not state its rows, for which a table is taken to be large.
@@ -201,8 +216,22 @@ def _expect_by_structure(document):
         ground = next(name for name in order if levels[name] == word)
     heading = _LIKELY_OF_MANY if word == "slight" and ground == "few" else _LIKELY.get(word)
     heading = heading or f"{_UNKNOWN}{_WITHOUT_DATA if found is None else ''}"
-    texts = (text.format(**numbers) for text in (heading, _GROUNDS[ground]))
+    words = _count_numbers_of_file(numbers)
+    texts = (text.format(**numbers | words) for text in (heading, _GROUNDS[ground]))
     return ExpectedLeakage(Level(word), *texts)
+
+
+def _count_numbers_of_file(numbers):
+    """Return how many numbers of each kind a file holds, with what they are."""
+    n_alone, n_numbers = numbers["n_alone"], numbers["n_numbers"]
+    return {
+        "n_alone": f"{n_alone:,} {choose_form(n_alone, 'leaf holds', 'leaves hold')}",
+        "n_nodes": count_nouns(numbers["n_nodes"], "node"),
+        "n_edges": count_nouns(numbers.get("n_edges", 0), "edge"),
+        "n_numbers": count_nouns(n_numbers, "number"),
+        "n_rows": count_nouns(numbers["n_rows"] or 0, "training row"),
+        "reveal": choose_form(n_numbers, "reveals", "reveal"),
+    }
 
 
 def _say_if_none_repeats(document):
@@ -240,7 +269,8 @@ def show_inspection(document):
     is_stored = document["level"] == "rows" or (found is not None and found["n_rows"] > 0)
     stated = "the file does not state how many training rows"
     if document["n_rows"] is not None:
-        stated = f"at least {document['n_rows']:,} training rows, as the file states"
+        rows = count_nouns(document["n_rows"], "training row")
+        stated = f"at least {rows}, as the file states"
         stated += _say_if_none_repeats(document)
     parts = [
         (one["estimator"], f"{one['stores']} Read by {', '.join(one['attacks']) or _NOBODY}.")
@@ -265,8 +295,9 @@ def _write_sentence(document, is_stored, ground):
     found = document["candidates"]
     told = _HEADLINES[document["level"]]
     if found is not None and found["n_rows"]:
+        are = choose_form(found["n_rows"], "is", "are")
         told += (
-            f" **{found['n_rows']:,}** of {found['n_candidates']:,} candidates are stored in it."
+            f" **{found['n_rows']:,}** of {found['n_candidates']:,} candidates {are} stored in it."
         )
     parts = [] if found is None else [found[name] for name in _STRENGTHS if found[name]]
     aucs = [part["expected_auc"] for part in parts]
@@ -300,17 +331,20 @@ def _tell_candidates(found, unread):
     """Return what was found of candidates, and what could not be read, each with its name."""
     told = [("Not given", "No candidate records were given, so none was looked for.")]
     if found is not None:
-        stored = f"{found['n_rows']:,} of {found['n_candidates']:,} candidates are stored as whole"
-        told = [("Whole rows", f"{stored} rows.")]
-        for key, (name, text) in _STRENGTHS.items():
-            if found[key] is not None:
-                n_rows = found[key].get("n_rows")
-                rows = "" if n_rows is None else f"{n_rows:,g} "
-                told.append((name, text.format(rows=rows, **found[key])))
-        rare = f"{found['n_values']:,} more have a stored value that is unlikely by chance. {_HITS}"
+        stored = f"{found['n_rows']:,} of {found['n_candidates']:,} candidates"
+        as_rows = choose_form(
+            found["n_rows"], "is stored as a whole row", "are stored as whole rows"
+        )
+        told = [("Whole rows", f"{stored} {as_rows}.")]
+        strengths = [(*one, found[key]) for key, one in _STRENGTHS.items()]
+        told += [(name, tell(part)) for name, tell, part in strengths if part is not None]
+        have = choose_form(found["n_values"], "has", "have")
+        rare = (
+            f"{found['n_values']:,} more {have} a stored value that is unlikely by chance. {_HITS}"
+        )
         told += [("Rare values", rare), *(("Note", note) for note in found["notes"])]
     if unread:
-        told.append(("Not read", f"{len(unread):,} objects, such as {unread[0]}."))
+        told.append(("Not read", f"{count_nouns(len(unread), 'object')}, such as {unread[0]}."))
     return told
 
 
@@ -327,7 +361,7 @@ def _write_stored(frame):
     if len(more):
         lines.append(
             f"{'more':12s}{'':>14s}{more.n_arrays.sum():8,d}{more.bytes.sum():12,d}  "
-            f"{len(more)} places"
+            f"{count_nouns(len(more), 'place')}"
         )
     return lines
 

@@ -18,6 +18,7 @@ from .._core.numbers import show
 from .._core.pages import render_page
 from .._core.pvalues import is_significant
 from .._core.saving import write_text
+from .._core.text import choose_form
 from .._core.types import PathLike
 from ..disclosure import check_provenance, name_subject, write_day
 from ..synthetic import TableReport, as_table_document, read_units
@@ -146,15 +147,23 @@ def describe_authority_sheet(results, provenance=None):
                 f"{documents.index(document) + 1}."
             )
     given = dict(check_provenance(provenance))
-    lines = [line for document in documents for line in list_evidence(document)]
+    audited = list(zip(documents, _name_apart(documents), strict=True))
+    lines = [
+        line._replace(way=f"{line.way} ({name})" if name else line.way)
+        for document, name in audited
+        for line in list_evidence(document)
+    ]
     return {
         "subject": ", ".join(dict.fromkeys(_name_document(one) for one in documents)),
         "day": write_day(max(one["created"] for one in documents)),
         "lines": lines,
         "counts": _count_statuses(lines),
         "level": _tell_levels(documents),
-        "attackers": [told for document in documents for told in _list_attackers(document)],
-        "samples": [_describe_sample(one) for one in documents],
+        "attackers": _list_all_attackers(audited),
+        "samples": [
+            f"{name}: {_describe_sample(one)}" if name else _describe_sample(one)
+            for one, name in audited
+        ],
         "fields": [
             (name, label, reference, given.get(name, ""))
             for name, (label, reference) in EVIDENCE_FIELDS.items()
@@ -165,6 +174,28 @@ def describe_authority_sheet(results, provenance=None):
             (name, text) for name, text in given.items() if name not in EVIDENCE_FIELDS and text
         ],
     }
+
+
+def _name_apart(documents):
+    """Return the name of each audit where two are of one kind, else no text."""
+    names, schemas = (
+        [_name_document(one) for one in documents],
+        [one["schema"] for one in documents],
+    )
+    if len(set(names)) < len(names):
+        names = [f"audit {place}" for place in range(1, len(names) + 1)]
+    return [
+        name if schemas.count(schema) > 1 else ""
+        for name, schema in zip(names, schemas, strict=True)
+    ]
+
+
+def _list_all_attackers(audited):
+    """Return who attacks, once for each way in which all audits have the same attacker."""
+    told = [(*one, name) for document, name in audited for one in _list_attackers(document)]
+    texts = {way: {text for own, text, _ in told if own == way} for way, _, _ in told}
+    named = ((f"{way} ({name})" if len(texts[way]) > 1 else way, *one) for way, *one, name in told)
+    return list(dict.fromkeys(named))
 
 
 def _tell_levels(documents):
@@ -343,7 +374,8 @@ def _tell_stored_rows(document):
             *line, NOT_TESTED, file["obstacle"] or "No number was read.", "", "", ""
         )
     share, others = hits["members"], hits["nonmembers"]
-    overall = f"{_percent(share)} of the training rows found in it" if share else "no row found"
+    some = "more than 99.9%" if 0.9995 <= share < 1 else _percent(share)
+    overall = f"{some} of the training rows found in it" if share else "no row found"
     overall += f", and {_percent(others)} of the others" if share and others else ""
     spoke = "yes: of a row that is there"
     return EvidenceLine(*line, MEASURED, ran, spoke, overall, "", _are_stored(document, hits))
@@ -497,7 +529,8 @@ def _tell_people(document):
         return "No attack was made on all records of a person together."
     told = f"{found['n_members'] + found['n_nonmembers']:,} people "
     told += "were attacked" if found["auc"] is not None else "are too few to be attacked"
-    mixed = f"; {found['n_mixed']:,} more with records on both sides were left out"
+    were = choose_form(found["n_mixed"], "was", "were")
+    mixed = f"; {found['n_mixed']:,} more with records on both sides {were} left out"
     return f"{told}, each with all of their records{mixed if found['n_mixed'] else ''}."
 
 

@@ -6,7 +6,15 @@ from .._core.escaping import visible
 from .._core.levels import Level
 from .._core.pages import render_page
 from .._core.screens import Headline, NextStep, Screen, write_headlines, write_steps
-from .._core.text import choose_base, count_briefly, count_more, count_of, shorten, wrap_short
+from .._core.text import (
+    choose_base,
+    count_briefly,
+    count_more,
+    count_nouns,
+    count_of,
+    shorten,
+    wrap_short,
+)
 from ._captions import caption_intervals
 from ._comparison import (
     BOTH,
@@ -293,7 +301,9 @@ def _list_steps(found):
     if counts:
         why = f"`--shadows`, for {join_names(map(visible, counts))}."
         steps.append(NextStep("Audit both with one number of shadow models.", why))
-    if len(counts) < len(found.left_out):
+    # What the file of one audit alone was attacked with has its own step.
+    n_missing = sum(route.why.startswith(NOT_ATTACKED) for route in found.routes)
+    if len(counts) + n_missing < len(found.left_out):
         steps.append(NextStep("Audit both with the same attacks.", "Only these can be compared."))
     for route in found.routes:
         if route.why.startswith(NOT_ATTACKED):
@@ -375,10 +385,10 @@ def _tell_unchanged(changes):
     groups = {}
     for one in changes:
         if not one.is_overall:
-            groups.setdefault((one.way, one.scope, one.group), []).append(one.sign)
+            groups.setdefault((one.scope, one.group), []).append(one.sign)
     if not groups:
         return ""
-    n_changed, n = sum(map(any, groups.values())), f"{len(groups):,} groups"
+    n_changed, n = sum(map(any, groups.values())), count_nouns(len(groups), "group")
     told = f"{n_changed:,} of {n} changed" if n_changed else f"None of {n} is shown to change"
     return f"{told}, after Holm's correction for all of them."
 

@@ -21,6 +21,7 @@ from ..victims import find_model, has_file, is_trainable
 from ._budget import expect_alone, expect_check, leave_out_costly
 from ._case import (
     AS_FILE,
+    OPENING,
     SHADOWS,
     choose_records,
     draw_members,
@@ -33,6 +34,7 @@ from ._file import is_sequence_victim
 from ._pace import REPETITIONS, ModelPace, expect_audit, size_up
 from ._pool_size import SIZES
 from ._run import MOST_REPEATED
+from ._surrogate import STAND_IN, with_stand_in
 from .agreement import Agreement
 from .checks import CHECKS as EACH_CHECK
 
@@ -129,7 +131,8 @@ def estimate_cost(
 
     The victim is asked once for all records, and one clone of it is trained on a random half of
     them and asked as well. What they took, and the sizes of table and model, tell what the phases
-    of the audit will take. No attack runs and nothing is written.
+    of the audit will take. For a victim that cannot be trained, a stand-in is chosen as in the
+    audit, among models of several kinds. No attack runs and nothing is written.
 
     Parameters
     ----------
@@ -201,11 +204,13 @@ def estimate_cost(
         **{"file": file, "n_jobs": n_jobs, "random_state": random_state, "max_bytes": max_bytes},
         **_OF_NO_COST,
     )
+    clock = PartClock()
+    case = with_stand_in(case, clock)
     if pace is None and is_trainable(unwrap(case.request.model)):
         inside = _draw_half_of_records(case.records, random_state)
         model = case.request.model
         pace = _time_training(model, case.records, inside, random_state, fit_params)[1]
-    return _make_cost(case, pace)
+    return _make_cost(case, pace, clock.read().get(STAND_IN))
 
 
 _OF_NO_COST = {
@@ -239,8 +244,11 @@ def _time_training(model, records, inside, random_state, fit_params):
     return fitted, ModelPace(fit, watch.lap(), int(mask.sum()), len(records), load=watch.load)
 
 
-def _make_cost(case, pace):
-    """Return the expected time and memory of each phase, and what would be left out."""
+def _make_cost(case, pace, of_stand_in=None):
+    """Return the expected time and memory of each phase, and what would be left out.
+
+    of_stand_in: seconds in which a stand-in was chosen, as the audit does it.
+    """
     request, victim = case.request, case.request.victim
     agreement = Agreement("cannot tell", "Not asked.", pace=pace)
     case = replace(case, agreement=agreement)
@@ -260,6 +268,9 @@ def _make_cost(case, pace):
     )
     timed = ModelPace(np.nan, np.nan, 1, 1) if pace is None else pace
     rows = []
+    if of_stand_in is not None:
+        n_bytes = _expect_bytes(STAND_IN, OPENING, case, size)
+        rows.append((STAND_IN, OPENING, of_stand_in, n_bytes))
     for stage, steps in expect_audit(size, timed).items():
         for name, step in _list_stage_steps(steps, stage).items():
             if step.seconds == 0 or not step.is_certain:

@@ -228,6 +228,13 @@ def list_told(rows):
     return [row for row in rows if is_told(row) or _get_number(row) not in chosen]
 
 
+def name_told_auc(rows, told):
+    """Return what an AUC over all records is called, which is not the highest of all attacks."""
+    whole = [row for row in rows if (row["scope"], row["metric"]) == (OVERALL, "auc")]
+    highest = max(row["estimate"] for row in whole if row["status"] == OK)
+    return "highest AUC" if told["estimate"] >= highest else "AUC"
+
+
 def is_told(row):
     """Return whether the attack of a row is the one that is told of its number."""
     return row.get("told") == 1  # missing in documents of before

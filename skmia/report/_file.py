@@ -17,6 +17,7 @@ from .._core.provenance import LapWatch
 from .._core.query import unwrap
 from .._core.records import has_column
 from .._core.targets import shape_targets
+from .._core.text import choose_form, count_nouns
 from ..attacks import ReleasedModelAttack
 from ..base import needs_of
 from ..metrics import auc_interval
@@ -251,7 +252,8 @@ def _describe_service(case):
             "reveal a part of what the sums in its file do; labels alone do not."
         )
     return (
-        f"Behind a service, {n_answers:,} exact answers give the coefficients of the model, which "
+        f"Behind a service, {count_nouns(n_answers, 'exact answer')} "
+        f"{choose_form(n_answers, 'gives', 'give')} the coefficients of the model, which "
         "reveal what they do in its file; labels alone do not."
     )
 

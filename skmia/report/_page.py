@@ -28,6 +28,7 @@ from ._evidence import (
     get_highest,
     is_told,
     name_group,
+    name_told_auc,
 )
 from ._left_out import count_left_out
 from ._measure import INTERVAL, OK, OVERALL, TOO_FEW
@@ -245,9 +246,11 @@ def _note_numbers(document, routes, shown, rate):
     if get_highest(routes).level.name == "none":
         auc = get_highest(routes).find_best("auc", end="high")
         n_tested = len((document["permutation"] or {"numbers": []})["numbers"])
+        told = f"No result of {n_tested} is significant after correction."
+        told = told if n_tested != 1 else "It is not significant."
         notes.append(
-            f"The highest AUC is {format_cell(auc)}; 0.5 is guessing. No result of {n_tested} is "
-            "significant after correction."
+            f"The {name_told_auc(get_highest(routes).rows, auc)} is {format_cell(auc)}; 0.5 is "
+            f"guessing. {told}"
         )
     if document["file"] is None:
         notes.append("The model was not attacked as a file.")

@@ -160,6 +160,9 @@ def _read_kept_positions(step, n_rows):
 
 def _join_estimators(model, n_rows):
     """Join the rows of the estimators of an ensemble, which may draw rows for each."""
+    # Positions among other rows than these say nothing of them.
+    if getattr(model, "_n_samples", n_rows) != n_rows:
+        return UsedRows(None)
     estimators = [unwrap(one) for one in list_fitted_estimators(model)]
     if len(estimators) * n_rows > _MOST_DRAWN:
         return UsedRows(None)

@@ -9,13 +9,14 @@ import numpy as np
 from .._core.escaping import visible
 from .._core.levels import REVERSED, SHIFT, UNKNOWN, read_level
 from .._core.screens import Headline, NextStep, Screen
-from .._core.text import choose_base, count_of, count_words, shorten, tell_condition
+from .._core.text import choose_base, choose_form, count_of, count_words, shorten, tell_condition
 from ..disclosure import tell_what_decides
 from ._evidence import (
     FILE,
     SERVICE,
     ReleaseRoute,
     choose_rate,
+    find_unit,
     find_worst_group,
     get_blindness,
     get_difference,
@@ -235,12 +236,32 @@ def _write_of_group(highest):
         return text
     part = worst[0]
     auc = highest.find_best("auc", None, part["scope"], part["group"])
-    if auc is not None:
+    best = _find_shown_rate(highest, part)
+    if best is not None and (auc is None or not highest.is_shown(auc)):
+        base = choose_base(best["max_fpr"])
+        found = (
+            f" the attack {best['attack']} recognizes {count_of(best['estimate'], base)} of "
+            f"{base:,} members, {tell_condition(get_fpr(best), base)}: the leakage is"
+        )
+    elif auc is not None:
         found = " a random member ranks above a random non-member "
         found += f"{count_of(auc['estimate'], 100)} of 100 times: the leakage is"
     else:
         found = " the leakage is"
     return f"{text} In **{name_group(part)}**,{found} {read_level(part).word.lower()}."
+
+
+def _find_shown_rate(route, part):
+    """Return the row of a group with the most members for each other, if it is beyond chance."""
+    rows = [
+        row
+        for row in route.rows
+        if (row["scope"], row["group"], row["metric"]) == (part["scope"], part["group"], "tpr")
+        and row["status"] == OK
+        and route.is_shown(row)
+        and _exceeds(row, choose_base(row["max_fpr"]))
+    ]
+    return max(rows, key=lambda row: row["estimate"] / find_unit(row), default=None)
 
 
 def _write_leak(highest, routes):
@@ -360,20 +381,19 @@ def _write_nothing(highest, routes):
     n_attacks = len({row["attack"] for row in highest.rows})
     attacks = f"{count_words(n_attacks).capitalize()} attack{'s' if n_attacks > 1 else ''}"
     s = "s" if n_attacks == 1 else ""
+    is_judged = all(route.level == "none" for route in routes)
+    judged = "" if is_judged else " The **model file** could not be judged."
+    may = f"A stronger attack may still succeed.{judged}"
     best = highest.find_best("tpr", rate, end="high") if rate is not None else None
     if best is None:
         auc = highest.find_best("auc", end="high")
         most = f"at most **{count_of(auc['high'], 100)}** of 100 times above a non-member"
-        found = f"{attacks} rank{s} members no better than chance explains: "
-        return f"{found}{most}. A stronger attack may still succeed."
+        return f"{attacks} rank{s} members no better than chance explains: {most}. {may}"
     base = choose_base(rate)
-    is_judged = all(route.level == "none" for route in routes)
-    judged = "" if is_judged else " The **model file** could not be judged."
     return (
         f"{attacks} recognize{s} no more than chance explains: "
         f"**{count_of(best['estimate'], base)}** of {base:,} training records, and at most "
-        f"{max(1, round(base * best['high'])):,}, {tell_condition(get_fpr(best), base)}. A "
-        f"stronger attack may still succeed.{judged}"
+        f"{max(1, round(base * best['high'])):,}, {tell_condition(get_fpr(best), base)}. {may}"
     )
 
 
@@ -475,6 +495,10 @@ def advise_on_audit(document, routes, checks):
     if found is not None:
         by = f"By the policy {found['policy']['name']}: {found['result']}."
         by += _tell_open(found, routes) if found["result"] == "cannot be said" else ""
+        n_reviews = len(found["reviews"])
+        if n_reviews and found["result"] in ("release", "release with conditions"):
+            need = choose_form(n_reviews, "check needs", "checks need")
+            by += f" Before a release, {n_reviews} {need} a reason."
         verb = {FILE: "release", SERVICE: "offer"}[found["release"]]
         imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])
         steps.append(NextStep(imperative.capitalize(), by, "#decision", "Recommendation"))
@@ -548,6 +572,8 @@ def _advise_against_leaks(document, routes, has_policy):
             cure = "Offer its predictions as a service instead."
             if service.rank >= file.rank:  # which would be no cure
                 cure = "Offer its predictions alone, and only with a defense."
+            elif service == "unknown":
+                cure = "What its predictions reveal is not known, so do not offer these yet either."
             yield NextStep("Do not release the file.", cure, "#stores", "Why")
         changes = document["file"]["changes"][:2]
         text = " ".join(changes) if sum(map(len, changes)) < 160 else changes[0]
@@ -589,19 +615,27 @@ def _advise_to_look(document, routes):
     if FILE not in levels:
         yield _UNASKED
     yield _look_harder(document)
-    yield NextStep("Keep the audit in your tests.", f"`--fail-above {_propose_limit(routes)}`")
+    judged = [route for route in routes if route.way == SERVICE or _is_file_released(document)]
+    yield NextStep("Keep the audit in your tests.", f"`--fail-above {_propose_limit(judged)}`")
+
+
+def _is_file_released(document):
+    """Return whether limits of the command hold for the file as well."""
+    command = document["settings"].get("command")
+    return isinstance(command, dict) and command.get("release") == FILE
 
 
 def _propose_limit(routes):
-    """Return a limit that this audit keeps, on what its answers reveal."""
-    rate, service = choose_rate(routes), routes[-1]
-    row = None if rate is None else service.find_best("tpr", rate, end="high")
-    name, usual = (f"tpr@{rate:g}", 2 * rate) if row else ("auc", 0.6)
-    row = row or service.find_best("auc", end="high")
+    """Return a limit that all these routes keep."""
+    rate = choose_rate(routes)
+    rows = [] if rate is None else [one.find_best("tpr", rate, end="high") for one in routes]
+    is_rate = bool(rows) and None not in rows
+    name, usual = (f"tpr@{rate:g}", 2 * rate) if is_rate else ("auc", 0.6)
+    rows = rows if is_rate else [one.find_best("auc", end="high") for one in routes]
     # Rounded up to hundredths, or to what is as much of a low rate.
     unit = 1 / choose_base(usual)
-    limit = max(usual, math.ceil(row["high"] / unit - 1e-9) * unit) if row else usual
-    return f"{name}.high={min(limit, 1):.6g}"
+    most = max((math.ceil(row["high"] / unit - 1e-9) * unit for row in rows if row), default=usual)
+    return f"{name}.high={min(max(usual, most), 1):.6g}"
 
 
 def _advise_in_doubt(document, checks, lone):

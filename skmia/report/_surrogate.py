@@ -76,6 +76,9 @@ class StandIn(NamedTuple):
     obstacle: str | None = None  # why there is none, in a sentence
 
 
+STAND_IN = "stand-in"  # part of an audit
+
+
 def with_stand_in(case, clock):
     """Give a case a stand-in, if its attacks need models like a victim that cannot be trained."""
     request = case.request
@@ -86,7 +89,7 @@ def with_stand_in(case, clock):
         return case
     if request.fit_params is not None:
         raise ValueError("fit_params needs estimator, the model that is trained with them.")
-    with clock("stand-in"):
+    with clock(STAND_IN):
         found = choose_stand_in(case)
     note = found.obstacle
     if found.estimator is not None:
@@ -386,7 +389,7 @@ def _why_not_able(reference, is_known):
     return (
         f"{join_names(row['attack'] for row in full)} compared it with "
         f"{max(row['n_models'] for row in full)} models, and {FEWEST_MODELS} are needed. Run the "
-        f"audit with shadows={FEWEST_MODELS} or more."
+        f"audit with shadows={FEWEST_MODELS} or more (--shadows)."
     )
 
 

@@ -9,11 +9,15 @@ from .._core.screens import write_headlines, write_steps
 from .._core.text import (
     WIDTH,
     choose_base,
+    choose_form,
     count_briefly,
     count_lower_end,
     count_more,
+    count_nouns,
+    drop_sign,
     shorten,
     shorten_count,
+    tell_percent,
     wrap_lines,
     wrap_short,
 )
@@ -46,12 +50,12 @@ def describe_performance(performance):
         for key in ("members", "nonmembers", "gap")
     )
     if performance["metric"] not in _SHARES:
-        numbers = f"R2 {members:.3f} on members, {others:.3f} on non-members"
-        return f"{numbers}, generalization gap {gap:.3f}."
+        members, others, gap = (drop_sign(f"{share:.3f}") for share in (members, others, gap))
+        return f"R2 {members} on members, {others} on non-members, generalization gap {gap}."
     what = _SHARES[performance["metric"]]
     return (
-        f"{what} {members:.1%} on members, {others:.1%} on non-members, generalization gap "
-        f"{100 * gap:.1f} percentage points."
+        f"{what} {tell_percent(members, 1)} on members, {tell_percent(others, 1)} on non-members, "
+        f"generalization gap {drop_sign(f'{100 * gap:.1f}')} percentage points."
     )
 
 
@@ -79,7 +83,8 @@ def _describe_scope(attack, test):
     pairs = ""
     if len(test["pairs"]) > 1 and test["reject"]:
         differ = sum(pair["reject"] for pair in test["pairs"])
-        pairs = f"; of {len(test['pairs'])} pairs {differ} differ after Holm's correction"
+        verb = choose_form(differ, "differs", "differ")
+        pairs = f"; of {len(test['pairs'])} pairs {differ} {verb} after Holm's correction"
     left = f" Too small to take part: {', '.join(test['left_out'])}." if test["left_out"] else ""
     return visible(
         f"{rounds}, the mean advantage of {attack} {found} the groups of "
@@ -391,7 +396,9 @@ def _describe_exposed(source):
     auc, found = source["exposed_auc"], ""
     if auc is not None:
         found = f"; among them the AUC is {auc:.3f}"
-    return f" {source['n_exposed']:,} candidates have a leverage above 0.1{found}."
+    have = choose_form(source["n_exposed"], "has", "have")
+    candidates = count_nouns(source["n_exposed"], "candidate")
+    return f" {candidates} {have} a leverage above 0.1{found}."
 
 
 def name_unread(ledger):
@@ -403,16 +410,12 @@ def name_unread(ledger):
     if not unread:
         return None
     named = [
-        f"{one['place']} ({count_numbers(one['size'])})" if one["size"] else one["place"]
+        f"{one['place']} ({count_nouns(one['size'], 'number')})" if one["size"] else one["place"]
         for one in unread[:_MOST_UNREAD]
     ]
     if len(unread) > _MOST_UNREAD:
         named.append(f"{len(unread) - _MOST_UNREAD} more")
     return f"Not read: {', '.join(named)}."
-
-
-def count_numbers(size):
-    return "1 number" if size == 1 else f"{size:,} numbers"
 
 
 def describe_reading(facts):
@@ -423,7 +426,7 @@ def describe_reading(facts):
     for one in facts["ledger"]:
         if one["part"] is not None:
             read[one["part"]] = read.get(one["part"], 0) + one["size"]
-    lines = [f"Read by {part}: {count_numbers(size)}." for part, size in read.items()]
+    lines = [f"Read by {part}: {count_nouns(size, 'number')}." for part, size in read.items()]
     unread = name_unread(facts["ledger"])
     if unread is not None:
         lines.append(unread)

@@ -5,6 +5,7 @@ import numpy as np
 from .._core.escaping import visible
 from .._core.levels import LIMITS, write_conclusion
 from .._core.pvalues import format_pvalue
+from .._core.text import count_nouns
 from ._evidence import (
     LEAK,
     NONE,
@@ -25,6 +26,7 @@ from ._evidence import (
     list_reversals,
     list_shown,
     list_told,
+    name_told_auc,
 )
 from ._measure import INTERVAL, OK, OVERALL, find_equal, find_overall, get_overall, list_rows
 from ._words import format_auc, format_rate, join_names
@@ -113,8 +115,7 @@ def _get_best(grounds):
 def _tell_best(grounds):
     """Return the AUC that is told over all records, as a clause."""
     best = _get_best(grounds)
-    highest = grounds.results["estimate"].to_numpy()[find_overall(grounds.results, "auc")].max()
-    word = "highest AUC" if best["estimate"] >= highest else "AUC"
+    word = name_told_auc(list_rows(grounds.results), best)
     return f"the {word} is {_format_auc_of(best)}, by {best['attack']}"
 
 
@@ -283,9 +284,11 @@ def _tell_nothing(grounds):
     left = ""
     if missing:
         left = f"Only {len(ran)} of {len(grounds.asked)} attacks could run: {join_names(ran)}. "
+    n_tested = len(grounds.null)
+    corrected = f" after correction for {n_tested} results" if n_tested != 1 else ""
     return (
-        f"{left}No result is significant at the {100 * (1 - grounds.level):g}% level after "
-        f"correction for {len(grounds.null)} results. {best[0].upper()}{best[1:]} (chance is 0.5)."
+        f"{left}No result is significant at the {100 * (1 - grounds.level):g}% level{corrected}. "
+        f"{best[0].upper()}{best[1:]} (chance is 0.5)."
         f"{_count_intervals(grounds)} A stronger attack may still succeed."
     )
 
@@ -365,13 +368,13 @@ FILE_HEADLINES = HEADLINES | {
 
 # Why a file tells of its training rows, by the part of the attack that finds most.
 _REASONS = {
-    "node equations": "Its trees store {n_equations:,} sums over the training rows, from which an "
+    "node equations": "Its trees store {sums} over the training rows, from which an "
     "attacker works out which of {n_records:,} candidates were among these rows.",
     "split thresholds": "Its thresholds or edges of bins lie at values of training rows or "
     "halfway between two.",
     "conditions at the optimum": "Its weights are those that fit the training rows best, which is "
-    "{n_equations:,} conditions on which rows these were.",
-    "moments": "It stores {n_equations:,} independent sums over the training rows, from which an "
+    "{conditions} on which rows these were.",
+    "moments": "It stores {independent} over the training rows, from which an "
     "attacker works out which of {n_records:,} candidates were among these rows.",
     "stored values": "It stores values or rows of the training data as they were.",
 }
@@ -499,8 +502,12 @@ def _describe_reason(facts):
     if not sources:
         return needed
     strongest = max(sources, key=lambda source: source["auc"])
+    n_equations = strongest["n_equations"] or 0
     reason = _REASONS[strongest["name"]].format(
-        n_equations=strongest["n_equations"] or 0, n_records=facts["n_records"]
+        sums=count_nouns(n_equations, "sum"),
+        independent=count_nouns(n_equations, "independent sum"),
+        conditions=count_nouns(n_equations, "condition"),
+        n_records=facts["n_records"],
     )
     if strongest["path"]:
         reason = f"Most is found in {strongest['path']}. {reason}"
@@ -546,8 +553,8 @@ def _describe_reading(facts):
     parts = [
         text
         for n, text in (
-            (n_sums, "1 sum" if n_sums == 1 else f"{n_sums:,} sums"),
-            (n_others, "1 other number" if n_others == 1 else f"{n_others:,} other numbers"),
+            (n_sums, count_nouns(n_sums, "sum")),
+            (n_others, count_nouns(n_others, "other number")),
         )
         if n
     ]

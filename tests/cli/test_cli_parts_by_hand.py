@@ -46,7 +46,7 @@ from skmia.cli import (
     _table,
     _write_page,
 )
-from skmia.victims import KnownColumn
+from skmia.victims import CallableVictim, KnownColumn
 
 tables = {
     name: pd.DataFrame(
@@ -239,7 +239,7 @@ def measure_conditions(problem_recipe=None, model=None, measure=True, batching=F
 
 
 recommended = NS(result="release", release="file", policy=NS(name="house"))
-forest = DecisionTreeClassifier()
+forest, service = DecisionTreeClassifier(), CallableVictim(len, [0, 1])
 
 # Of each module: calls and answers. Whatever may be equal differs, and each branch decides once.
 ANSWERS = {
@@ -968,13 +968,40 @@ def test_conditions_are_measured_as_the_audit_was_run(
 
 def test_conditions_that_are_not_measured_are_a_note_or_a_fault(monkeypatch):
     monkeypatch.setattr(_policy, "enter_stage", lambda stage: None)
-    assert measure_conditions(measure=False) == ([], [_policy._NOT_MEASURED], [])
+    told = [_policy._NONE_KNOWN]
+    with monkeypatch.context() as context:
+        context.setattr(_policy, "_tell_unmeasured", lambda *given: given)
+        asked = measure_conditions("recipe", "model", measure=False)
+        assert asked == ([], [("audit", "recipe", "service")], [])
+        assert measure_conditions(None, "model", measure=False)[1][0][1] == "model"
+        assert measure_conditions(None, None, measure=False)[1][0][1] == "victim"
     monkeypatch.setattr(_policy, "measure_conditions", lambda *_, **__: [])
-    assert measure_conditions() == ([], [_policy._NONE_KNOWN], [])
+    assert measure_conditions() == ([], told, [])
     monkeypatch.setattr(_policy, "measure_conditions", lambda *_, **__: 1 / 0)
     found, notes, faults = measure_conditions()
     assert (found, notes, len(faults)) == ([], [], 1)
     assert faults[0].startswith("conditions of a release could not be measured: ")
+
+
+@pytest.mark.parametrize(
+    ("task", "n_shadows", "file", "trained", "release", "told"),
+    [
+        ("classification", 4, "f", forest, "service", "rounded answers and labels alone are"),
+        ("classification", 4, "f", service, "service", None),
+        ("classification", 0, "f", forest, "service", None),
+        ("regression", 4, "f", forest, "service", None),
+        ("regression", 4, "f", forest, "file", "a stripped file and a service in its place are"),
+        ("classification", 4, None, service, "file", "a service in its place is"),
+    ],
+)
+def test_a_note_names_only_conditions_that_would_be_measured(
+    task, n_shadows, file, trained, release, told
+):
+    result = NS(task=task, settings={"n_shadows": n_shadows}, file=file)
+    found = _policy._tell_unmeasured(result, trained, release)
+    none = "No condition of a release could be measured on this model."
+    some = f"No condition of a release was measured; with --measure-conditions, {told}."
+    assert found == (none if told is None else some)
 
 
 def test_each_file_of_a_command_has_its_hash_without_its_folder(tmp_path):

@@ -243,6 +243,14 @@ ANSWERS = {
             ),
         ),
         (
+            lambda: check_stored(1, 1, ())[-1],
+            "The file stores 1 training row. 1 member was found among them.",
+        ),
+        (
+            lambda: check_stored(0, 0, ("net.a",))[-1],
+            "1 part of the file could not be read, such as net.a.",
+        ),
+        (
             lambda: check_stored(0, 0, ("net.a", "net.b")),
             (
                 *("cannot be said", None, None),
@@ -266,6 +274,13 @@ ANSWERS = {
             "12 members minus 2 parameters (f) leave 10 degrees of freedom; fewer than 10 are "
             "flagged.",
         ),
+        (
+            lambda: check_freedom(11, 1, None)[2],
+            "12 members minus 11 parameters (f) leave 1 degree of freedom; fewer than 10 are "
+            "flagged. The largest single tree has 1 parameter.",
+        ),
+        (lambda: _structural_checks._count_who_are(1), "1 member is"),
+        (lambda: _structural_checks._count_who_are(1200), "1,200 members are"),
         (
             lambda: _structural_checks._list_answer_columns(
                 Outputs(array([1.0, 2.0]), None, "value")

@@ -208,6 +208,15 @@ def test_what_is_not_judged_says_why():
     assert "sex: few not measured, or of too few records" in text
 
 
+def test_a_single_number_is_corrected_for_no_other():
+    document = make_document(0)
+    kept = [row for row in document["recommendation"]["limits"] if row["name"] == "auc"]
+    text = read_text(render_sheet(document))
+    assert "the lower end of the interval is, corrected for all 3 numbers. Intervals: " in text
+    document["recommendation"]["limits"] = kept
+    assert "the lower end of the interval is. Intervals: " in read_text(render_sheet(document))
+
+
 def test_a_table_has_its_risks_each_in_a_line():
     names = "singling_out", "linkability", "inference", "privacy_loss", "exact_rare_copies"
     numbers = [Measurement(name, Interval(0.3, 0.2, 0.4)) for name in names]
@@ -286,12 +295,16 @@ def test_a_decision_stands_on_the_sheet():
     ("given", "message"),
     [
         ({"decision": "perhaps"}, "decision must be one of 'release'"),
-        ({"decision": None}, "No decision is recorded yet; name one of release, release with"),
-        ({"decision": "release"}, "The policy says 'do not release', so 'release' needs a reason"),
+        ({"decision": None}, "name it with --decision, as release, conditions or refuse"),
+        ({"decision": "release"}, "so 'release' needs a reason .--because.: 3 or more"),
         ({"decision": "release", "because": "ok"}, "3 or more words; got 'ok'"),
         ({"decision": "release", "because": "a " * 200}, "at most 240 characters; got 400"),
         ({"decision": "release", "because": WHY}, "these checks need a reason: k, class_discl"),
-        ({"decision": "release with conditions", "because": WHY}, "conditions needs them"),
+        (
+            {"decision": "release with conditions", "because": WHY},
+            "conditions needs them .--conditions.: a t",
+        ),
+        ({"decision": "release", "because": WHY}, r"small_cells, .* \(--reason k=\.\.\.\)"),
         ({"conditions": "until May"}, "Conditions go with 'release with conditions', not with"),
         ({"reasons": {"auc": WHY}}, "No reason is needed for 'auc'; checks that need one: k,"),
         ({"reasons": {"k": "fine"}}, "A good reason for k says which columns an outsider knows"),

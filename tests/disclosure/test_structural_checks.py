@@ -333,6 +333,7 @@ def test_regressors_have_groups_and_no_classes():
     assert report.published == {}
     judged = structural_checks(model, records, np.arange(12) % 2)
     assert judged.membership.gap is None and "Generalization gap" not in judged.summary()
+    assert "\nMembership by minus the absolute error: AUC" in judged.summary()
     linear = LinearRegression().fit(records.X, records.y)
     report = structural_checks(linear, records)
     assert report.get("residual_dof", "file").value == 10
@@ -347,6 +348,7 @@ def test_labels_alone_make_groups_of_classes():
     assert report.n_certain is None
     known = structural_checks(None, Records(TWELVE.X, TWELVE.y, outputs=answers), HALF)
     assert (known.to_records()["confidence"] == 1).all()  # all labels are right
+    assert "\nMembership by whether the class is right: AUC" in known.summary()
     wrong = Records(TWELVE.X, 1 - TWELVE.y, outputs=answers)
     assert (structural_checks(None, wrong, HALF).to_records()["confidence"] == 0).all()
 

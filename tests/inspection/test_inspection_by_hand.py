@@ -131,6 +131,40 @@ ANSWERS = {
         (lambda: grade(n_nodes=9, n_edges=9), ("slight", "Its trees have 9")),
         (lambda: grade(n_nodes=9, n_numbers=100), ("slight", "Its trees have 9")),
         (lambda: grade(n_numbers=9), ("slight", "It holds 9 numbers")),
+        (lambda: grade(n_numbers=1), ("slight", "It holds 1 number")),
+        (lambda: grade(n_nodes=9, n_alone=1, n_rows=20), ("clear", "1 leaf holds a")),
+        (
+            lambda: expect(None, n_numbers=1)[2],
+            "It holds 1 number, which reveals little about more than 10 rows.",
+        ),
+        # A part of the nodes is not all of them, and a million rows are written as such.
+        (
+            lambda: _inspect._tell_counts(
+                {"n_equations": 2, "n_rows": 1234567.0, "known": 0.999, "expected_auc": 0.75}
+            ),
+            "The nodes hold 2 counts. They settle more than 99% of the question which candidates "
+            "are training rows: expected AUC 0.750 (0.5 is guessing), if all 1,234,567 training "
+            "rows are among the candidates.",
+        ),
+        (
+            lambda: _inspect._tell_counts({"n_equations": 1, "known": 0.5, "expected_auc": 0.5}),
+            "The nodes hold 1 count. It settles 50% of the question which candidates are training "
+            "rows: expected AUC 0.500 (0.5 is guessing), if all training rows are among the "
+            "candidates.",
+        ),
+        (
+            lambda: _inspect._tell_thresholds(
+                {"n_thresholds": 1, "explained": 1.0, "expected_auc": 0.5}
+            ),
+            "100% of 1 threshold lies where values of the candidates would put them: expected AUC "
+            "0.500 from them alone.",
+        ),
+        (
+            lambda: _inspect._tell_thresholds(
+                {"n_thresholds": 1147, "explained": 0.997, "expected_auc": 0.5}
+            )[:43],
+            "More than 99% of 1,147 thresholds lie where",
+        ),
         (lambda: grade(n_numbers=10), ("clear", "It holds 10 numbers")),
         (lambda: grade(n_numbers=99), ("clear", "It holds 99 numbers")),
         (

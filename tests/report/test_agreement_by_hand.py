@@ -644,6 +644,11 @@ OF_ROWS, OF_NUMBERS = "rows found. A cure.", "own numbers found."
 UNKNOWN = " This is not better than chance, so it does not show whether model and table agree."
 RESULTS = [
     (lambda: tell(), ("pass", None, f"{RIGHT}.", "")),
+    (
+        lambda: _result._tell_figures(met_of(is_value=False), [clone(0.003)], {"members": 0.997}),
+        "The model is right on more than 99% of the rows it was trained on; a clone that has not "
+        "seen these rows on less than 1%.",
+    ),
     (lambda: tell(own=0.0), ("cannot tell", None, f"{RIGHT}.{UNKNOWN}", "")),
     (lambda: tell(is_told=False)[0], "cannot tell"),
     (lambda: conclude(is_told=False).figures, {}),

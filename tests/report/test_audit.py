@@ -583,7 +583,7 @@ def test_rows_of_people_count_as_people(problem):
     settings = {"attacks": {"t": ThresholdAttack()}, "random_state": 0}
     report = audit(TREE, records, membership, **settings)
     assert report.checks["people"].is_warning
-    assert "1 of 40 values of group_by have records on both sides: 1." in (
+    assert "1 of 40 values of group_by has records on both sides: 1." in (
         report.checks["people"].text
     )
     assert (report.permutation.n_units, report.permutation.n_mixed) == (39 + 5, 1)

@@ -492,7 +492,8 @@ def estimate(victim, *, stored=False, membership=None, is_trainable=True):
         "open_case": open_case,
         "_draw_half_of_records": lambda records, seed: [records.y[1], seed],
         "is_trainable": lambda model: is_trainable,
-        "_make_cost": lambda case, pace: pace,
+        "with_stand_in": lambda case, clock: case,
+        "_make_cost": lambda case, pace, of_stand_in: pace,
     }
     with mock.patch.multiple(_cost, **parts):
         found = _cost.estimate_cost(
@@ -1339,6 +1340,7 @@ GIVEN = [
     (lambda: describe_state(error=OSError()), [[], ["service", *_file._ALWAYS]]),
     (lambda: describe_service(0), "the model only reveals its answers."),
     (lambda: describe_service(1200, "odd")[:46], "1,200 exact answers give the coefficients of t"),
+    (lambda: describe_service(1, "odd")[:42], "1 exact answer gives the coefficients of t"),
     (lambda: describe_service(1200)[:44], "all answers together give the coefficients o"),
     # Records of unknown classes are left out, and those of weight 0, which are not counted twice.
     (find_left_out, (None, slice(0))),

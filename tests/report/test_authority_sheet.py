@@ -215,6 +215,30 @@ def test_an_audit_that_is_given_twice_is_refused(safe, leaky, table):
             describe_authority_sheet(audits)
 
 
+def test_two_audits_of_one_kind_are_told_apart(safe, leaky, table):
+    alone = describe_authority_sheet([leaky, table])
+    assert {line.way for line in alone["lines"]} == {
+        *("service", "file", "service, file", "synthetic table"),
+    }
+    both = describe_authority_sheet([safe, table, leaky])
+    # Both models have one name here, so they are told apart by their places.
+    ways = [line.way for line in both["lines"] if line.attack == "Membership inference"]
+    assert ways == [
+        *("service (audit 1)", "file (audit 1)", "synthetic table"),
+        *("service (audit 3)", "file (audit 3)"),
+    ]
+    assert [text.partition(": ")[0] for text in both["samples"]][::2] == ["audit 1", "audit 3"]
+    # The attacker is the same one in both, and is told once.
+    assert [way for way, _ in both["attackers"]] == ["service", "file", "synthetic table"]
+    other = run_audit(DecisionTreeRegressor(min_samples_leaf=80, random_state=0), shadows=4)
+    sheet = describe_authority_sheet([safe, other])
+    assert [way for way, _ in sheet["attackers"]] == [
+        "service (DecisionTreeClassifier)",
+        "file",
+        "service (DecisionTreeRegressor)",
+    ]
+
+
 def test_the_command_reads_folders_of_audits(leaky, table, tmp_path, capsys):
     for name, found in (("model", leaky), ("table", table)):
         (tmp_path / name).mkdir()

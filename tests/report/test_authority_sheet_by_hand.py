@@ -206,6 +206,14 @@ ROWS = [
     ),
     (lambda: stored(0.0, None), ("measured", "search for", "no row found", False)),
     (
+        lambda: [stored(share)[2][:14] for share in (1.0, 0.9996, 0.99)],
+        [
+            "100% of the tr",
+            "more than 99.9",
+            "99% of the tra",
+        ],
+    ),
+    (
         lambda: stored(None, 0.5, None),
         ("measured", "search for", "50% of the training rows found in it", True),
     ),
@@ -336,6 +344,10 @@ ROWS = [
         lambda: people(n_mixed=5),
         "1,234 people were attacked, each with all of their records; 5 more with records on both "
         "sides were left out.",
+    ),
+    (
+        lambda: people(n_mixed=1)[-48:],
+        " 1 more with records on both sides was left out.",
     ),
     (
         lambda: people(1, 2, auc=None),

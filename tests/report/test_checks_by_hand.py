@@ -1132,6 +1132,10 @@ MORE_ROWS = [
     (lambda: told_fit(ERRORS).rpartition(" and ")[2][:3], "1.5"),
     (lambda: told_fit(None), ""),
     (
+        lambda: told_fit(("share", array([1.0] * 299 + [0.0]), array([1.0])))[22:64],
+        "more than 99% of the rows that are called ",
+    ),
+    (
         lambda: _sides._describe_both(NS(is_exact=False), None),
         "The held-out rows are most likely among the training rows of the model. A model like it "
         "that is trained on both sides fits both sides as this one does.",

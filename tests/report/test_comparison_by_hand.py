@@ -364,6 +364,10 @@ WORDS = [
             ("Ask for a verdict first.", "No verdict in a."),
         ],
     ),
+    (
+        lambda: step(missing, same, left_out=[("file attack", "A alone")]),
+        [("Audit B again.", "Its file was not attacked (leave out `--quick`).")],
+    ),
     (lambda: words._tell_unchanged([number(-1)]), ""),
     (
         lambda: words._tell_unchanged([group(), group(metric="tpr"), group(0, "M")]),
@@ -371,7 +375,11 @@ WORDS = [
     ),
     (
         lambda: words._tell_unchanged([group(1), group(), group(0, "M"), group(1, way=FILE)]),
-        "2 of 3 groups changed, after Holm's correction for all of them.",
+        "1 of 2 groups changed, after Holm's correction for all of them.",
+    ),
+    (
+        lambda: words._tell_unchanged([group(0), group(0, way=FILE)]),
+        "None of 1 group is shown to change, after Holm's correction for all of them.",
     ),
     # The page.
     (

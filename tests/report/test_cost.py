@@ -57,6 +57,16 @@ def test_the_phases_are_those_of_the_audit_that_is_asked_for():
     assert not any("file" in stage for stage in found.phases["stage"])
 
 
+def test_the_cost_of_stored_answers_is_that_of_their_stand_in():
+    tree = DecisionTreeClassifier(max_depth=3).fit(X[MEMBERS == 1], RECORDS.y[MEMBERS == 1])
+    stored = RECORDS.with_outputs(tree)
+    found = estimate_cost(None, stored, MEMBERS, shadows=4, random_state=0)
+    # As of the audit, which trains shadow models of a stand-in, and leaves nothing out.
+    assert {"stand-in", SHADOWS, "LiRA", "RMIA", "StackedAttack"} <= set(found.phases.index)
+    assert (found.n_shadows, found.left_out) == (4, [])
+    assert found.seconds > 0 and "unknown" not in found.summary()
+
+
 def test_shadow_models_take_as_long_as_so_many_clones(monkeypatch):
     pace = ModelPace(2.0, 1.0, 200, 400)  # of half of the records, and of all
     monkeypatch.setattr(_cost, "_time_training", lambda *given: (None, pace))
@@ -107,8 +117,9 @@ def test_the_trees_of_gradient_boosting_are_counted():
 
 
 def test_without_a_model_to_train_the_times_are_unknown():
-    stored = RECORDS.with_outputs(make_victim())
-    found = estimate_cost(None, stored, MEMBERS, random_state=0)
+    outputs = RECORDS.with_outputs(make_victim()).fields["outputs"]
+    images = Records(RNG.normal(size=(400, 2, 2)), RECORDS.y, outputs=outputs)
+    found = estimate_cost(None, images, MEMBERS, random_state=0)
     assert np.isnan(found.seconds) and "unknown" in found.summary()
 
 

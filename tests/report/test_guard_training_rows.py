@@ -107,6 +107,15 @@ def test_a_sum_of_weights_is_not_called_a_number_of_rows(model):
     assert told.text.startswith(f"{begin} trained on {n_rows} rows, and 600 are listed")
 
 
+@pytest.mark.parametrize(("n_rows", "is_told"), [(N, False), (N - 50, True)])
+def test_listed_rows_that_the_file_does_not_count_are_told(n_rows, is_told):
+    model = DecisionTreeClassifier(max_depth=3).fit(X[:n_rows], Y[:n_rows])
+    told = TrainingRowsCheck().ask(make_case(model), SimpleNamespace(file_scores=None), None)
+    assert told.status == "passed"
+    assert told.text.startswith(f"The file states {n_rows} training rows, and {N} are listed.")
+    assert ("Members that the model was not trained on, if" in told.text) == is_told
+
+
 def test_a_file_without_a_number_says_nothing():
     assert count(LogisticRegression().fit(X[:N], Y[:N])) is None
 

@@ -2198,6 +2198,10 @@ PEOPLE = [
         f"corrected for all attacks), single records with 0.600. {RESTS}",
     ),
     (
+        lambda: describe_people(n_mixed=1)[: len(SIDES_OF_PEOPLE) + 46],
+        f"{SIDES_OF_PEOPLE}, 1 with records on both sides who is left out",
+    ),
+    (
         lambda: describe_people(*ROWS_OF_A[:4], n_mixed=1500, pvalue=0.001),
         f"{SIDES_OF_PEOPLE}, 1,500 with records on both sides who are left out. The sum of the a "
         f"{SEPARATES} (p \u2264 0.001 by permutation of people, corrected for all attacks). "

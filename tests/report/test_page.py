@@ -143,6 +143,9 @@ def test_a_model_that_tells_nothing_is_told_from_a_leaky_one():
     assert "No leakage detected" in text and " leakage One attack recognizes" not in text
     assert "Audit the file before you release it." in text
     assert "The model was not attacked as a file." in text
+    # What there is once stands in the singular.
+    assert "One attack guesses which of 600 records" in text and " 1 attack, AUC;" in text
+    assert not re.search(r"\b(one|1) attacks", text, re.IGNORECASE)
 
 
 def test_it_needs_no_other_file(leaky):

@@ -200,10 +200,16 @@ PANEL = [
     (
         lambda: notes(Route(row(), row("z", estimate=0.25), level="none"), shown=[]),
         [
-            "The highest AUC is 0.250 [0.500, 0.875]; 0.5 is guessing. No result of 0 is "
-            "significant after correction.",
+            "The AUC is 0.250 [0.500, 0.875]; 0.5 is guessing. No result of 0 is significant after "
+            "correction.",
             NO_FILE,
         ],
+    ),
+    (
+        lambda: notes(
+            Route(row(estimate=0.625), level="none"), shown=[], permutation={"numbers": [1]}
+        )[0],
+        "The highest AUC is 0.625 [0.500, 0.875]; 0.5 is guessing. It is not significant.",
     ),
     (
         lambda: notes(Route(row(), level="none"), shown=[], permutation={"numbers": [1, 2]})[

@@ -464,14 +464,18 @@ ANSWERS = {
     _text: [
         (lambda: _text.column_name("tpr", 0.001), "TPR @ 0.1% FPR"),
         (lambda: _text.column_name("auc", None), "AUC"),
-        (lambda: _text.count_numbers(1), "1 number"),
-        (lambda: _text.count_numbers(1234), "1,234 numbers"),
+        (lambda: _text.count_nouns(1, "number"), "1 number"),
+        (lambda: _text.count_nouns(1234, "number"), "1,234 numbers"),
         (lambda: _text.name_way({"answers_only": True}), "As a service"),
         (lambda: _text.name_way({"answers_only": False}), "By the attacks that were asked for"),
         (lambda: _text._describe_exposed({"n_exposed": 0, "exposed_auc": None}), ""),
         (
             lambda: _text._describe_exposed({"n_exposed": 1234, "exposed_auc": None}),
             " 1,234 candidates have a leverage above 0.1.",
+        ),
+        (
+            lambda: _text._describe_exposed({"n_exposed": 1, "exposed_auc": None}),
+            " 1 candidate has a leverage above 0.1.",
         ),
         (
             lambda: _text._describe_exposed({"n_exposed": 2, "exposed_auc": 0.75}),

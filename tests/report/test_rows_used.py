@@ -274,7 +274,15 @@ def test_a_class_is_lost_and_records_of_weight_0_are_left_out_at_once():
 
 def test_rows_of_a_student_are_not_those_of_the_training():
     X, y = np.random.default_rng(0).normal(size=(100, 2)), np.arange(100) % 2
-    student = StudentDefense(RandomForestClassifier(3), X[:20] + 1).fit(X, y)
-    assert describe_dropped_rows(student.estimator_, 100)  # of 20 rows, which are others
-    assert describe_dropped_rows(student, 100) == []
-    assert describe_dropped_rows(make_pipeline("passthrough", student), 100) == []
+    student = StudentDefense(RandomForestClassifier(1), X[:20] + 1).fit(X, y)
+    assert describe_dropped_rows(student.estimator_, 20)  # which are others
+    for n_rows in (20, 100):
+        assert describe_dropped_rows(student, n_rows) == []
+        assert describe_dropped_rows(make_pipeline("passthrough", student), n_rows) == []
+
+
+def test_an_ensemble_of_fewer_rows_than_are_listed_has_not_left_any_out():
+    forest = RandomForestClassifier(30, random_state=0).fit(X[:80], Y[:80])
+    assert describe_dropped_rows(forest, 80) == describe_dropped_rows(forest, 100) == []
+    bags = BaggingClassifier(max_samples=10, n_estimators=2, random_state=0).fit(X[:80], Y[:80])
+    assert describe_dropped_rows(bags, 80) and describe_dropped_rows(bags, 100) == []

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from skmia._core.levels import Level
-from skmia._core.text import tell_condition
+from skmia._core.text import choose_form, count_nouns, tell_condition, tell_percent
 from skmia.cli._gate import list_findings
 from skmia.cli._options import OptionError, parse_limit
 from skmia.report._captions import RANKED, WHOLE, caption_counts
@@ -209,6 +209,18 @@ def test_counts_do_not_round_to_all_or_nobody():
     ]
     assert "more than 99 of 100 times" in tell(make_route("service", "severe", 0.997))
     assert tell_condition(1 / 200, 100) == "when fewer than 1 of 100 others are mistaken for one"
+
+
+def test_percents_do_not_round_to_all_or_nobody_and_nouns_agree_with_their_number():
+    shares = (0.997, 1.0, 0.004, 0.37, 0.0)
+    told = ["more than 99%", "100%", "less than 1%", "37%", "0%"]
+    assert [tell_percent(share) for share in shares] == told
+    assert [tell_percent(share, 1) for share in (0.99951, 0.0004)] == [
+        "more than 99.9%",
+        "less than 0.1%",
+    ]
+    assert [count_nouns(n, "row") for n in (0, 1, 1200)] == ["0 rows", "1 row", "1,200 rows"]
+    assert [choose_form(n, "is", "are") for n in (0, 1, 2)] == ["are", "is", "are"]
 
 
 def test_what_is_not_beyond_chance_is_told_with_both_numbers():

@@ -65,6 +65,12 @@ def noisy(finding="noise", status="warning"):
     return {name: check(status, name, finding=finding)}
 
 
+FILE_OF_MORE = [
+    route(row(high=0.655), way=FILE, level="none"),
+    route(row(high=0.612), level="none"),
+]
+
+
 def document(victim="LogisticRegression", changes=("Prune.",), **settings):
     settings = {"n_shadows": 8} | settings
     return {"victim_name": victim, "file": {"changes": changes}, "settings": settings}
@@ -268,6 +274,19 @@ ROWS = [
         "Over all records, attacks recognize no more than chance explains. In **sex: f**, a random "
         "member ranks above a random non-member 75 of 100 times: the leakage is severe.",
     ),
+    # A rate, where it is beyond chance and ranks are not.
+    (
+        lambda: leak(
+            route(
+                *(of_group(low=0.4), rate("z", scope="sex", group="f", estimate=0.07, low=0.03)),
+                groups=[group(level="slight")],
+                overall=False,
+            )
+        ),
+        "Over all records, attacks recognize no more than chance explains. In **sex: f**, the "
+        "attack z recognizes 7 of 100 members, when 1 of 100 others is mistaken for one: the "
+        "leakage is slight.",
+    ),
     (
         lambda: leak(route(groups=[group()], overall=False)),
         "Over all records, attacks recognize no more than chance explains. In **sex: f**, the "
@@ -298,6 +317,10 @@ ROWS = [
         "above a non-member. A stronger attack may still succeed.",
     ),
     (lambda: nothing(route(row(), level="none"))[:24], "One attack ranks members"),
+    (
+        lambda: nothing(route(row(), level="none"), route(level="unknown", way=FILE))[-40:],
+        " The **model file** could not be judged.",
+    ),
     # The sentence, by what there is.
     (lambda: sentence(route(row(), level="none"))[:10], "One attack"),
     (lambda: sentence(route(row())), f"{RANKS} There are {FEW}"),
@@ -470,6 +493,11 @@ ROWS = [
     (lambda: against(route(way=FILE), route())[:3], [STOP, LESS, DEFEND]),
     # A service that leaks as much is no cure.
     (lambda: tell_cure("severe", "clear"), "Offer its predictions as a service instead."),
+    (lambda: tell_cure("severe", "none"), "Offer its predictions as a service instead."),
+    (
+        lambda: tell_cure("clear", "unknown"),
+        "What its predictions reveal is not known, so do not offer these yet either.",
+    ),
     (lambda: tell_cure("clear", "clear"), "Offer its predictions alone, and only with a defense."),
     (
         lambda: tell_cure("clear", "severe"),
@@ -507,6 +535,14 @@ ROWS = [
             (row(high=0.55), "auc.high=0.6"),
             (row(high=0.612), "auc.high=0.62"),
         )
+    ),
+    # A limit of the command holds for the file as well, where the file is released.
+    (
+        lambda: [
+            [*_screen._advise_to_look(document(command=command), FILE_OF_MORE)][-1].why
+            for command in (None, "audit", {"release": "service"}, {"release": "file"})
+        ],
+        [*["`--fail-above auc.high=0.62`"] * 3, "`--fail-above auc.high=0.66`"],
     ),
     (
         lambda: [
@@ -787,8 +823,9 @@ def advise(
     return [one if isinstance(one, str) else names.get(one) or (one[0], one[1]) for one in steps]
 
 
-def recommend(result, release="file"):
-    return {"policy": {"name": "house"}, "result": result, "release": release}
+def recommend(result, release="file", n_reviews=0):
+    found = {"policy": {"name": "house"}, "result": result, "release": release}
+    return found | {"reviews": [{}] * n_reviews}
 
 
 SHIFT, REVERSED, UNKNOWN = _screen.SHIFT, _screen.REVERSED, _screen.UNKNOWN
@@ -882,6 +919,21 @@ ADVICE = [
     (
         lambda: advise(found=recommend("cannot be said", "service"))[0],
         ("Do not offer the service yet.", "By the policy house: cannot be said. It is open."),
+    ),
+    # What may be released needs the reasons first.
+    (
+        lambda: [advise(found=recommend("release", n_reviews=n))[0] for n in (0, 1, 3)],
+        [
+            ("The file may be released.", f"By the policy house: release.{more}")
+            for more in (
+                *("", " Before a release, 1 check needs a reason."),
+                " Before a release, 3 checks need a reason.",
+            )
+        ],
+    ),
+    (
+        lambda: advise(found=recommend("do not release", n_reviews=3))[0][1][-16:],
+        ": do not release."[-16:],
     ),
 ]
 

@@ -449,7 +449,7 @@ ROWS = [
     (
         lambda: explain({"recipe": OWN, "attacks": [row("a", 1.0, 7), row("b", 0.96, 6)]}),
         "a and b compared it with 7 models, and 8 are needed. Run the audit with shadows=8 or "
-        "more.",
+        "more (--shadows).",
     ),
     (lambda: explain({"recipe": OWN, "attacks": [row("a", 1.0, 7), row("b", 0.96, 8)]}), None),
     (

@@ -361,6 +361,10 @@ ROWS = [
         [f"{DIFFER}; of 3 pairs 2 differ after Holm's correction. Too small to take part: y, z."],
     ),
     (
+        lambda: _text.describe_disparity(exposed(pairs=[False, True, False])),
+        [f"{DIFFER}; of 3 pairs 1 differs after Holm's correction."],
+    ),
+    (
         lambda: _text.describe_disparity(exposed(reject=False, pairs=[False, False])),
         [f"{DIFFER.replace('differs', 'does not differ significantly')}."],
     ),
@@ -376,6 +380,20 @@ ROWS = [
             {"metric": "r2", "members": 0.95, "nonmembers": None, "gap": None}
         ),
         "R2 0.950 on members, nan on non-members, generalization gap nan.",
+    ),
+    # Not all of them, nor none, and no zero below zero.
+    (
+        lambda: _text.describe_performance(
+            {"metric": "accuracy", "members": 0.9996, "nonmembers": 0.0004, "gap": -0.0004}
+        ),
+        "Accuracy more than 99.9% on members, less than 0.1% on non-members, generalization gap "
+        "0.0 percentage points.",
+    ),
+    (
+        lambda: _text.describe_performance(
+            {"metric": "r2", "members": -0.0001, "nonmembers": 0.0, "gap": -0.0001}
+        ),
+        "R2 0.000 on members, 0.000 on non-members, generalization gap 0.000.",
     ),
     # How many others are mistaken: as measured if all rows agree, or as allowed.
     (

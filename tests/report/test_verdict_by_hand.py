@@ -245,7 +245,7 @@ ROWS = [
     # Nothing is found.
     (
         lambda: nothing(row(low=0.5, **WEAK)),
-        "No result is significant at the 5% level after correction for 1 results. The highest AUC "
+        "No result is significant at the 5% level. The highest AUC "
         "is 0.750 [0.500, 0.800], by a (chance is 0.5). A stronger attack may still succeed.",
     ),
     (

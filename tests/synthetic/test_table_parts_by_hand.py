@@ -907,6 +907,11 @@ ANSWERS = {
             "by chance.",
         ),
         (
+            lambda: _evidence.tell_unchanged(COUNTS | {"train": 1, "test": 1, "n_test": 9}, UNITS),
+            "1 of 5,000 training rows is in the synthetic table unchanged; of rows never seen, 1 "
+            "of 9 is.",
+        ),
+        (
             lambda: _evidence.tell_unchanged(COUNTS | {"train": 0}, UNITS),
             "0 of 5,000 training rows are in the synthetic table unchanged.",
         ),
@@ -1059,6 +1064,13 @@ ANSWERS = {
             ),
             "**1,200 of 5,000** training rows are in the synthetic table **unchanged**; of rows "
             "never seen, 0 of 2,000 are.",
+        ),
+        (
+            lambda: write_sentence(
+                "rare copies", counts=COUNTS | {"train": 1, "test": 1, "n_test": 9, "alone": 0}
+            ),
+            "**1 of 5,000** training rows is in the synthetic table **unchanged**; of rows never "
+            "seen, 1 of 9 is.",
         ),
         (
             lambda: write_sentence("linkability", level="slight")[-100:],
@@ -1294,6 +1306,8 @@ ANSWERS = {
             lambda: describe_use(a=0.124, b=0.5, c=1.0, d=1.0),
             ["Least alike: a (12), b (50), c (100).", "trained"],
         ),
+        # As among all numbers, where this is 0.95.
+        (lambda: describe_use(a=0.955)[0], "Least alike: a (95)."),
         (lambda: write_slight(-1, 0, 2), "number 1"),
         (lambda: write_slight(-1), _report.LOSS),
     ],

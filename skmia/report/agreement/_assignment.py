@@ -4,6 +4,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ..._core.escaping import visible
+from ..._core.text import count_more, tell_percent
 from ._skill import correlate_ranks
 
 # Members of a class in each half; classes with fewer are not judged.
@@ -91,12 +92,12 @@ def describe_assignment(moved, labels, answers, classes):
     """Name the answer that takes the place of each label, with its share among all members."""
     parts = []
     for label, answer in moved.items():
-        share = 100 * np.mean(answers[labels == label] == answer)
+        share = np.mean(answers[labels == label] == answer)
         name, other = (visible(str(classes[one])) for one in (label, answer))
-        parts.append(f"with label {name}, {share:.0f}% are predicted as {other}")
+        parts.append(f"with label {name}, {tell_percent(share)} are predicted as {other}")
     shown = ", and of those ".join(parts[:_MOST_NAMED])
     more = (
-        f"; the same holds for {len(parts) - _MOST_NAMED} more labels"
+        f"; the same holds for {count_more(len(parts) - _MOST_NAMED, 'label')}"
         if len(parts) > _MOST_NAMED
         else ""
     )

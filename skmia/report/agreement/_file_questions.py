@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._core.containers import take_rows
 from ..._core.escaping import visible
-from ..._core.text import shorten
+from ..._core.text import count_more, shorten, tell_percent
 from ...victims import has_file, list_column_numbers, list_unknown_values
 from .._words import join_names
 from ._base import AgreementQuestion
@@ -48,7 +48,7 @@ class OwnNumbersQuestion(AgreementQuestion):
         text = "; ".join(texts)
         more = len(found) - len(texts)
         if more > 0:
-            text += f"; the same holds for {more} more column{'s' if more > 1 else ''}"
+            text += f"; the same holds for {count_more(more, 'column')}"
         return self.stop(f"{text[0].upper()}{text[1:]}.", _CURE)
 
 
@@ -159,8 +159,8 @@ def _describe_unknown_values(one):
         else ("values are unknown to the model")
     )
     return (
-        f"in column {_show_value(one.column)}, {one.share:.0%} of the members' {what}, such as "
-        f"{examples}; it knows {known}"
+        f"in column {_show_value(one.column)}, {tell_percent(one.share)} of the members' {what}, "
+        f"such as {examples}; it knows {known}"
     )
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from ..._core.containers import in_memory, is_frame, take_rows
 from ..._core.escaping import visible
+from ..._core.text import tell_percent
 from .._measure import CLASS_NAME
 from ._assignment import describe_assignment, find_assignment, is_reversed
 from ._base import AgreementQuestion
@@ -109,7 +110,7 @@ class RepairsQuestion(AgreementQuestion):
 def _tell_right(met, fit):
     if met.is_value:
         return f"the mean absolute error is {fit.plain:.3g}"
-    return f"the model is right on {fit.plain:.0%}"
+    return f"the model is right on {tell_percent(fit.plain)}"
 
 
 def _take_sides(met, scores, rows):

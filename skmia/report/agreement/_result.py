@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ..._core.text import tell_percent
 from ..checks._model_and_table import CANNOT_TELL, PASS, STOP, WARN
 from ._file_questions import KnownValuesQuestion, OwnNumbersQuestion
 from ._repairs import RepairsQuestion
@@ -130,8 +131,9 @@ def _tell_figures(met, references, figures):
         )
         clones = [f"that of {{}} is {plain:.3g}" for _, plain in names]
     else:
-        text = f"The model is right on {figures['members']:.0%} of the rows it was trained on"
-        clones = [f"{{}} on {plain:.0%}" for _, plain in names]
+        share = tell_percent(figures["members"])
+        text = f"The model is right on {share} of the rows it was trained on"
+        clones = [f"{{}} on {tell_percent(plain)}" for _, plain in names]
     who = [f"{name}{_UNSEEN[name.startswith('two')]}" for name, _ in names]
     told = [text, *(clone.format(one) for clone, one in zip(clones, who, strict=True))]
     return f"{'; '.join(told)}."

@@ -13,6 +13,7 @@ from ..._core.numbers import SMALLEST, as_series, check_number, to_array
 from ..._core.pvalues import format_pvalue, is_significant
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
+from ..._core.text import choose_form, count_nouns
 from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_sides
 from ...metrics import Interval, resolvable_fpr, share_interval
@@ -504,15 +505,17 @@ class DuplicatesCheck(BaseCheck):
         text, near = "", 0.0
         if found.n_exact:
             text += (
-                f"{found.n_exact:,} of {n_records:,} records have an exact copy on the other "
-                "side; an attack scores both copies alike. "
+                f"{found.n_exact:,} of {n_records:,} records "
+                f"{choose_form(found.n_exact, 'has', 'have')} an exact copy on the other side; an "
+                "attack scores both copies alike. "
             )
         if found.n_queried:
             near = found.share_near.low
             text += (
                 f"{found.n_near:,} of {found.n_queried:,} non-members{drawn} "
-                f"({format_rate(*found.share_near)}) are near duplicates of a member, at least "
-                "ten times closer than typical. "
+                f"({format_rate(*found.share_near)}) "
+                f"{choose_form(found.n_near, 'is a near duplicate', 'are near duplicates')} of a "
+                "member, at least ten times closer than typical. "
             )
         if near <= MANY and found.n_exact <= MANY * n_records:
             return self.answer(PASSED, f"{text}A warning is given above {100 * MANY:g}%.", found)
@@ -526,7 +529,8 @@ def _judge_rest(case, run):
     prints = Records(case.records.X).fingerprint
     rest = ~pd.Series(prints).duplicated(keep=False).to_numpy()
     members = case.membership[rest]
-    text = f"{len(members):,} records have features that no other record has"
+    have = choose_form(len(members), "has", "have")
+    text = f"{count_nouns(len(members), 'record')} {have} features that no other record has"
     sides = (members.sum(), case.membership), ((~members).sum(), ~case.membership)
     if any(n_left < min(_ENOUGH * side.sum(), _ENOUGH_RECORDS) for n_left, side in sides):
         return True, f"{text}, which is too few to judge the attacks on them alone."

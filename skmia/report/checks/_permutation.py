@@ -572,9 +572,11 @@ class PermutationCheck(BaseCheck):
             random_state=case.seeds["checks"],
         )
         lowest = 2 * result.frame["pvalue_adjusted"].min()
-        p = format_pvalue(lowest, 2 / (1 + result.n_permutations))
+        p, n_results = format_pvalue(lowest, 2 / (1 + result.n_permutations)), len(result.frame)
+        most = f"The most significant of {n_results:,} results has"
+        most = most if n_results > 1 else "The only result has"
         text = (
-            f"Membership was permuted {result.n_permutations:,} times. The most significant of "
-            f"{len(result.frame):,} results has {p}, two-sided and corrected for all of them."
+            f"Membership was permuted {result.n_permutations:,} times. {most} {p}, two-sided"
+            f"{' and corrected for all of them' if n_results > 1 else ''}."
         )
         return self.answer(STATED, text, result)

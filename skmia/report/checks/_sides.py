@@ -6,6 +6,7 @@ import numpy as np
 
 from ..._core.outputs import PREDICTIONS
 from ..._core.pvalues import is_significant
+from ..._core.text import tell_percent
 from ...metrics import auc_interval
 from ...signals import Loss
 from .._sides import BOTH, HELD_OUT, MEMBERS, SidesReader
@@ -189,8 +190,8 @@ def _tell_fit_numbers(fit):
     what, members, others = fit
     if what == "share":
         return (
-            f"The model is right on {100 * members.mean():.0f}% of {_MEMBERS} and on "
-            f"{100 * others.mean():.0f}% of {_OTHERS}"
+            f"The model is right on {tell_percent(members.mean())} of {_MEMBERS} and on "
+            f"{tell_percent(others.mean())} of {_OTHERS}"
         )
     return (
         f"The squared error of the model is {members.mean():.3g} on {_MEMBERS} and "

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.probabilities import posterior_of
+from ..._core.text import choose_form, count_nouns
 from .._row_count import LOOKS_ALIKE, compare_training_rows
 from ._base import PASSED, UNLISTED, WARNING, BaseCheck, NextStep
 
@@ -51,6 +52,11 @@ class TrainingRowsCheck(BaseCheck):
                 f"The file states {about}{count.n_rows:,} training rows, and {count.n_listed:,} "
                 "are listed."
             )
+            if count.n_rows < count.n_listed and not count.is_drawn:
+                text += (
+                    " Members that the model was not trained on, if there are any, make each "
+                    "attack look weaker than it is."
+                )
             return self.answer(PASSED, text)
         n_alike = _count_alike(case, run, count.n_rows)
         alike = ""
@@ -58,11 +64,12 @@ class TrainingRowsCheck(BaseCheck):
             n_others = int((~case.membership).sum())
             alike = f" {n_alike:,} of {n_others:,} held-out rows {LOOKS_ALIKE}."
         unless = "Unless rows were weighted or repeated, the" if count.may_repeat else "The"
+        rows = f"{count_nouns(count.n_unlisted, 'row')} of the training set "
         text = (
-            f"{unless} file was trained on {about}{count.n_rows:,} rows, and "
-            f"{count.n_listed:,} are listed as members: {count.n_unlisted:,} rows of the training "
-            f"set are not in this audit, or among the held-out rows.{alike} Held-out rows that the "
-            "model was trained on make each attack look weaker than it is."
+            f"{unless} file was trained on {about}{count.n_rows:,} rows, and {count.n_listed:,} "
+            f"are listed as members: {rows}{choose_form(count.n_unlisted, 'is', 'are')} not in "
+            f"this audit, or among the held-out rows.{alike} Held-out rows that the model was "
+            "trained on make each attack look weaker than it is."
         )
         return self.answer(WARNING, text, UnlistedRows(count.n_unlisted, count.n_rows, n_alike))
 

@@ -32,6 +32,7 @@ from ..._core.screens import (
     write_steps_as_markdown,
 )
 from ..._core.text import (
+    choose_form,
     count_briefly,
     count_lower_end,
     count_of,
@@ -451,10 +452,11 @@ def _leads_with_counts(document):
 
 def _write_counts(counts, units):
     alone = f", {counts['alone']:,} of them with values that no other {units.one} has"
+    are, others_are = (choose_form(counts[name], "is", "are") for name in ("train", "test"))
     return (
-        f"**{counts['train']:,} of {counts['n_train']:,}** training {units.many} are in the "
+        f"**{counts['train']:,} of {counts['n_train']:,}** training {units.many} {are} in the "
         f"synthetic table **unchanged**{alone if counts['alone'] else ''}; of {units.many} never "
-        f"seen, {counts['test']:,} of {counts['n_test']:,} are."
+        f"seen, {counts['test']:,} of {counts['n_test']:,} {others_are}."
     )
 
 
@@ -717,7 +719,9 @@ def _describe_utility(row):
 def _describe_use(document):
     """Return sentences on what the table is good for."""
     least = list_worst(document["columns"])[:3]
-    alike = [f"{row['name']} ({100 * row['estimate']:.0f})" for row in least]
+    # Rounded once: half a hundredth is written as among all numbers.
+    shares = (float(f"{row['estimate']:.2f}") for row in least)
+    alike = [f"{row['name']} ({100 * one:.0f})" for row, one in zip(least, shares, strict=True)]
     told = [f"Least alike: {', '.join(alike)}."] if alike else []
     return told + _describe_trained(document)
 
