@@ -33,6 +33,7 @@ from ._file import is_sequence_victim
 from ._pace import REPETITIONS, ModelPace, expect_audit, size_up
 from ._pool_size import SIZES
 from ._run import MOST_REPEATED
+from ._surrogate import list_kinds_for, needs_stand_in
 from .agreement import Agreement
 from .checks import CHECKS as EACH_CHECK
 
@@ -74,11 +75,12 @@ class AuditCost:
         return f"AuditCost({self._tell()})"
 
     def _tell(self):
-        about = "at least" if self.may_grow else "about"
-        return (
-            f"{about} {format_duration(self.seconds)}, {format_bytes(self.n_bytes)}, "
-            f"{self.n_shadows} shadow models"
-        )
+        time = format_duration(self.seconds)
+        if np.isfinite(self.seconds):
+            time = f"{'at least' if self.may_grow else 'about'} {time}"
+        else:
+            time = f"{time} time"
+        return f"{time}, {format_bytes(self.n_bytes)}, {self.n_shadows} shadow models"
 
     def summary(self) -> str:
         """Return the phases as a table, the total, and what is left out.
@@ -102,9 +104,10 @@ class AuditCost:
             return []
         of_shadows = self.phases.loc[SHADOWS, "seconds"]
         most = self.seconds + of_shadows * (SIZES[-1] / self.n_shadows - 1)
+        about = f"; with {SIZES[-1]} it is about {format_duration(most)}" if most >= 0 else ""
         return [
             f"Up to {SIZES[-1]} shadow models are trained, as long as more of them change the "
-            f"result; with {SIZES[-1]} it is about {format_duration(most)}."
+            f"result{about}."
         ]
 
 
@@ -201,7 +204,9 @@ def estimate_cost(
         **{"file": file, "n_jobs": n_jobs, "random_state": random_state, "max_bytes": max_bytes},
         **_OF_NO_COST,
     )
-    if pace is None and is_trainable(unwrap(case.request.model)):
+    if needs_stand_in(case):
+        case = _with_any_stand_in(case)
+    elif pace is None and is_trainable(unwrap(case.request.model)):
         inside = _draw_half_of_records(case.records, random_state)
         model = case.request.model
         pace = _time_training(model, case.records, inside, random_state, fit_params)[1]
@@ -217,6 +222,15 @@ _OF_NO_COST = {
     "checkpoint": None,
     "verbose": 0,
 }
+
+
+def _with_any_stand_in(case):
+    """Give a case one of the kinds: which of them the audit takes, and its time, is not known."""
+    try:
+        estimator = list_kinds_for(case)[0]
+    except ValueError:  # as in the audit, which then has no shadow models
+        return case
+    return replace(case, request=case.request._replace(estimator=estimator))
 
 
 def _draw_half_of_records(records, random_state):

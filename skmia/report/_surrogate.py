@@ -78,14 +78,8 @@ class StandIn(NamedTuple):
 
 def with_stand_in(case, clock):
     """Give a case a stand-in, if its attacks need models like a victim that cannot be trained."""
-    request = case.request
-    parts = [part for attack in case.attacks.values() for part in parts_of(attack)]
-    needs_pool = any(is_open(part, "shadows") and part.needs().keeps for part in parts)
-    is_known = request.estimator is not None or is_trainable(request.model)
-    if is_known or not (needs_pool and request.trains_pool):
+    if not needs_stand_in(case):
         return case
-    if request.fit_params is not None:
-        raise ValueError("fit_params needs estimator, the model that is trained with them.")
     with clock("stand-in"):
         found = choose_stand_in(case)
     note = found.obstacle
@@ -95,8 +89,21 @@ def with_stand_in(case, clock):
             f"{name_model(found.estimator)}, whose answers were the nearest of "
             f"{len(found.distances)} kinds. A model of another kind may leak more."
         )
-    request = request._replace(estimator=found.estimator, stand_in=found)
+    request = case.request._replace(estimator=found.estimator, stand_in=found)
     return replace(case, request=request, notes=[*case.notes, note])
+
+
+def needs_stand_in(case):
+    """Whether the attacks need models like a victim that cannot be trained."""
+    request = case.request
+    parts = [part for attack in case.attacks.values() for part in parts_of(attack)]
+    needs_pool = any(is_open(part, "shadows") and part.needs().keeps for part in parts)
+    is_known = request.estimator is not None or is_trainable(request.model)
+    if is_known or not (needs_pool and request.trains_pool):
+        return False
+    if request.fit_params is not None:
+        raise ValueError("fit_params needs estimator, the model that is trained with them.")
+    return True
 
 
 def choose_stand_in(case):
@@ -108,9 +115,7 @@ def choose_stand_in(case):
     fits: on them, the answers of the victim tell what it remembers, and are not compared.
     """
     try:
-        refuse_no_table(case.records)
-        _refuse_margins(case.request.outputs)
-        kinds, fits = list_kinds(case.records, case.request.outputs), list(_draw_fits(case))
+        kinds, fits = list_kinds_for(case), list(_draw_fits(case))
     except ValueError as error:
         return StandIn(None, [], _UNABLE.format(str(error).rstrip(".")))
     found = []
@@ -128,6 +133,13 @@ def choose_stand_in(case):
     found.sort(key=lambda pair: pair[0])
     listed = [{"estimator": name_model(kind), "distance": distance} for distance, kind in found]
     return StandIn(found[0][1], listed)
+
+
+def list_kinds_for(case):
+    """Return the unfitted models that may be the stand-in; refuse a case that none of them fits."""
+    refuse_no_table(case.records)
+    _refuse_margins(case.request.outputs)
+    return list_kinds(case.records, case.request.outputs)
 
 
 def refuse_no_table(records):

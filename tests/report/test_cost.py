@@ -112,6 +112,17 @@ def test_without_a_model_to_train_the_times_are_unknown():
     assert np.isnan(found.seconds) and "unknown" in found.summary()
 
 
+def test_attacks_on_stored_answers_are_planned_with_models_of_a_stand_in():
+    stored = RECORDS.with_outputs(make_victim())
+    found = estimate_cost(None, stored, MEMBERS, random_state=0)
+    assert {"LiRA", "RMIA", "StackedAttack", SHADOWS} <= set(found.phases.index)
+    assert found.n_shadows == 8 and found.left_out == []
+    assert "In all unknown time, " in found.summary() and "about" not in found.summary()
+    images = Records(X.reshape(400, 5, 1), RECORDS.y, outputs=stored["outputs"])
+    found = estimate_cost(None, images, MEMBERS, random_state=0)
+    assert found.n_shadows == 0 and "LiRA was left out" in found.left_out[0]
+
+
 def make_victim():
     return DecisionTreeClassifier(max_depth=3).fit(X[MEMBERS == 1], RECORDS.y[MEMBERS == 1])
 
