@@ -101,7 +101,7 @@ class CalibratedAttack(PoolAttack):
         - ``"rank"``: share of OUT models whose signal is at most the victim's (attack R of Ye et
           al.); it has as many distinct values as there are OUT models;
         - ``"population"``: share of the population whose signal is at most the record's (attack P
-          of Ye et al.); the shadow models are not used.
+          of Ye et al.); the shadow models only set the threshold.
     signal : "auto", str or Signal, default="auto"
         Signal that is compared.
 

@@ -28,6 +28,7 @@ from ..report import (
     CLASS_NAME,
     LARGEST_SHARE,
     StoredAnswers,
+    describe_draw,
     draw_members,
     find_shared_rows,
     join_names,
@@ -285,7 +286,8 @@ def _train_victim(arguments, frame, features, fields, membership):
     notes = [_describe_task(recipe, arguments)]
     if membership is None:
         membership = _draw_members(records, task == "classification", arguments.seed)
-        notes.append("The members are a random half of the rows (--members names others).")
+        drawn = describe_draw(membership, "rows")
+        notes.append(f"The members are {drawn} (--members names others).")
     if needs_numbered_labels(arguments.estimator, task):
         net = _train_net(estimator, records, membership, arguments)
         return CommandProblem(net, records, membership, notes)

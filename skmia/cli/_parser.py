@@ -238,8 +238,9 @@ _OPTIONS = {
             ),
             "--model": (
                 _READ,
-                "fitted model to audit, saved with skops (.skops); requires --members. With an "
-                "ONNX file or a file of a booster, --estimator names the kind of the shadow models",
+                "fitted model to audit, saved with skops (.skops); needs --members, or --train and "
+                "--held-out. With an ONNX file or a file of a booster, --estimator names the kind "
+                "of the shadow models",
             ),
             "--trust-pickle": (
                 _FLAG,
@@ -254,8 +255,8 @@ _OPTIONS = {
                 _READ,
                 "answers of a model that is not at hand, one row per row of the table: a column of "
                 "probabilities for each class, named after it, or one of labels or predictions; "
-                "requires --members. Shadow models are trained like --estimator or, without it, "
-                "like the kind of model with the most similar answers",
+                "needs --members, or --train and --held-out. Shadow models are trained like "
+                "--estimator or, without it, like the kind of model with the most similar answers",
             ),
             "--positive": (
                 {"metavar": "LABEL"},

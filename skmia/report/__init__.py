@@ -10,6 +10,7 @@ from ._case import (
     SHADOWS,
     StoredAnswers,
     VictimRequest,
+    describe_draw,
     draw_members,
     is_recipe,
     list_shares,

@@ -114,6 +114,17 @@ def draw_members(records, strata, rng):
     return draw_halves(units, strata, len(records), rng)[0]
 
 
+def describe_draw(membership, records):
+    """Say how many members were drawn: fewer or more than half if large units stay together."""
+    n_members, n = int(np.sum(membership)), len(membership)
+    if abs(2 * n_members - n) <= 1:
+        return f"a random half of the {records}"
+    return (
+        f"{n_members:,} of {n:,} {records}, drawn at random: equal ones, and those of one person, "
+        "stay together"
+    )
+
+
 def train_victim(estimator, records, membership, seed, fit_params=None):
     """Train a clone of an estimator on the members; global generators keep their state."""
     refuse_trained_module(estimator)
@@ -150,7 +161,8 @@ def prepare_victim(victim, records, membership, seed, fit_params=None):
     if membership is None:
         strata = compute_strata(records.y, not is_regressor(victim))
         membership = draw_members(records, strata, np.random.default_rng(seed))
-        notes = ["The victim was trained for this audit, on a random half of the records."]
+        drawn = describe_draw(membership, "records")
+        notes = [f"The victim was trained for this audit, on {drawn}."]
     else:
         membership = check_membership(membership, len(records))
         notes = ["The victim was trained for this audit, on the members."]

@@ -76,11 +76,12 @@ class AuditCost:
         return f"AuditCost({self._tell()})"
 
     def _tell(self):
-        about = "at least" if self.may_grow else "about"
-        return (
-            f"{about} {format_duration(self.seconds)}, {format_bytes(self.n_bytes)}, "
-            f"{self.n_shadows} shadow models"
-        )
+        time = format_duration(self.seconds)
+        if np.isfinite(self.seconds):
+            time = f"{'at least' if self.may_grow else 'about'} {time}"
+        else:
+            time = f"{time} time"
+        return f"{time}, {format_bytes(self.n_bytes)}, {self.n_shadows} shadow models"
 
     def summary(self) -> str:
         """Return the phases as a table, the total, and what is left out.
@@ -104,9 +105,10 @@ class AuditCost:
             return []
         of_shadows = self.phases.loc[SHADOWS, "seconds"]
         most = self.seconds + of_shadows * (SIZES[-1] / self.n_shadows - 1)
+        about = f"; with {SIZES[-1]} it is about {format_duration(most)}" if most >= 0 else ""
         return [
             f"Up to {SIZES[-1]} shadow models are trained, as long as more of them change the "
-            f"result; with {SIZES[-1]} it is about {format_duration(most)}."
+            f"result{about}."
         ]
 
 

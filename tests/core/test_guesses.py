@@ -3,6 +3,7 @@
 import importlib
 import re
 import warnings
+from pathlib import Path
 from types import FunctionType
 
 import pytest
@@ -27,6 +28,18 @@ def test_each_equivalent_exists():
         found = skmia
         for part in re.match(r"[\w.]+", place)[0].split("."):
             found = getattr(found, part)
+
+
+def test_classes_of_the_guide_are_known_and_have_an_equivalent_if_it_names_one():
+    page = Path(__file__).parents[2] / "doc" / "coming_from.md"
+    known, n_classes = list_equivalents(), 0
+    for line in page.read_text("utf-8").splitlines():
+        theirs, ours = line.split("|")[1:3] if line.startswith("|") else ("", "")
+        for name in re.findall(r"`([A-Z]\w*[a-z]\w*)[`(]", theirs):
+            if name not in list_public_names():
+                n_classes += 1
+                assert (known[name][1] is None) == ("none" in ours), name
+    assert n_classes > 25
 
 
 def test_what_is_public_is_named_by_a_public_module():

@@ -46,6 +46,15 @@ def test_unfitted_estimator_is_trained_on_a_random_half_of_each_class(problem):
     assert np.array_equal(again.scores["t"], report.scores["t"])
 
 
+def test_a_draw_that_is_not_a_half_says_how_many_members_there_are():
+    rng = np.random.default_rng(0)
+    person = np.where(np.arange(100) < 80, 0, np.arange(100))  # most rows are of one person
+    records = Records(rng.normal(size=(100, 3)), rng.permutation(100) % 2, group_by=person)
+    report = audit(DecisionTreeClassifier(), records, **ATTACKS)
+    drawn = f"on {report.membership.sum()} of 100 records, drawn at random: equal ones, and those"
+    assert drawn in report.notes[0] and "half" not in report.notes[0]
+
+
 def test_unfitted_estimator_is_trained_on_the_members_that_are_named(problem):
     victim, records, membership = problem
     report = audit(clone(victim), records, membership, **ATTACKS)
