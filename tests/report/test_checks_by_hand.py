@@ -858,12 +858,15 @@ ROWS = [
     ),
     (lambda: ask_shadows(0.75)[::2], ("warning", "above")),
     (lambda: ask_shadows(0.65)[::2], ("warning", "below")),
-    # Copies on both sides are a reason; few of them are none.
-    (lambda: ask_shadows(0.65, n_exact=5)[::2], ("warning", "below")),
-    (lambda: ask_shadows(0.65, n_exact=6)[::2], ("not run", None)),
+    # Copies on both sides are named as a reason if they are many, and excuse nothing.
+    *((lambda n=n: ask_shadows(0.65, n_exact=n)[::2], ("warning", "below")) for n in (None, 5, 6)),
+    (lambda: "copy" in ask_shadows(0.65, n_exact=5)[1], False),
     (
-        lambda: ask_shadows(0.65, n_exact=6)[1].partition("compared: ")[2][:60],
-        "6 of 50 records have an exact copy on the other side of this",
+        lambda: ask_shadows(0.65, n_exact=6)[1].partition("this model. ")[2],
+        "6 of 50 records have an exact copy on the other side of this model, which lowers its "
+        "number: shadow models are trained on all copies of a record or on none. Remove the copies "
+        "to compare them. Check that membership names the records it was trained on, and that the "
+        "shadow models are trained the same way.",
     ),
     (lambda: ask_shadows(0.75, n_exact=6)[::2], ("warning", "above")),
     # One side is harder for models that know neither, or can be told without the model.

@@ -160,8 +160,7 @@ class ShadowModelsCheck(BaseCheck):
     """Whether the attack succeeds on the victim about as well as on shadow models.
 
     The finding is "below" or "above" if the AUC on the victim is clearly below or above the AUC on
-    shadow models. Where many records have a copy on the other side, it must lie below: shadow
-    models are trained on all copies of a record or on none.
+    shadow models. Copies on both sides are a reason to lie below, but do not rule out the others.
     """
 
     name = "shadow models"
@@ -203,17 +202,16 @@ class ShadowModelsCheck(BaseCheck):
         if own["estimate"] > last["auc"]:
             text = f"{numbers}. Check that the shadow models are trained the same way."
             return self.answer(WARNING, text, "above")
-        copies = findings.of(DuplicatesCheck.name)
+        copies, why = findings.of(DuplicatesCheck.name), ""
         if copies is not None and copies.n_exact > MANY * len(case.records):
-            return self.answer(
-                NOT_RUN,
-                f"{numbers}. The two cannot be compared: {copies.n_exact:,} of "
-                f"{len(case.records):,} records have an exact copy on the other side of this "
-                "model, and shadow models are trained on all copies of a record or on none.",
+            why = (
+                f" {copies.n_exact:,} of {len(case.records):,} records have an exact copy on the "
+                "other side of this model, which lowers its number: shadow models are trained on "
+                "all copies of a record or on none. Remove the copies to compare them."
             )
         text = (
-            f"{numbers}. Check that membership names the records it was trained on, and that the "
-            "shadow models are trained the same way."
+            f"{numbers}.{why} Check that membership names the records it was trained on, and that "
+            "the shadow models are trained the same way."
         )
         return self.answer(WARNING, text, "below")
 
