@@ -60,8 +60,8 @@ LISTS = {
         lambda n: _show_value_counts(Counter(name(n))),
         *(5, " and 1 others", " and 2 others"),
     ),
-    "moved labels": (show_assignment, 3, " 1 more labels", " 2 more labels"),
-    "stored arrays": (show_stored, 12, "48  1 places", "96  2 places"),
+    "moved labels": (show_assignment, 3, " 1 more label.", " 2 more labels"),
+    "stored arrays": (show_stored, 12, "48  1 place", "96  2 places"),
     "names": (lambda n: join_names(name(n), 4), 4, " and 1 more", " and 2 more"),
 }
 
