@@ -344,6 +344,9 @@ def test_what_the_number_of_fits_is_kept_in(ledger):
     with pytest.raises(ValueError, match="'.*fits.jsonl.count' is damaged"):
         ledger.epsilon(DELTA)
     mark = {"identity": "0", "began": "\x1b[2J now", "n_fits": 1, "digest": "0"}
+    beside.write_text(json.dumps(mark | {"n_fits": -1}))
+    with pytest.raises(ValueError, match="'.*fits.jsonl.count' is damaged"):
+        ledger.epsilon(DELTA)
     beside.write_text(json.dumps(mark))
     with pytest.raises(ValueError, match="was replaced with another one") as caught:
         ledger.epsilon(DELTA)

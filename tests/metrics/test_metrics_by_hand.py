@@ -7,7 +7,7 @@ import pytest
 from by_hand import expect_answers, tell_refusal
 from defaults import compare_defaults_of
 from numpy import array, inf, nan
-from scipy.stats import beta
+from scipy.stats import beta, norm, t
 
 from skmia.metrics import (
     _comparison,
@@ -32,6 +32,7 @@ def auc_variance(membership, scores, people=None):
 # One person with two rows, and two people with one.
 THREE = _intervals.PeopleOfSide(array([5, 5, 7, 9]), 4)
 ONE, ROWS = _intervals.PeopleOfSide(array([1, 1]), 2), _intervals.PeopleOfSide(None, 3)
+TRUSTED = 8 / 3 * (norm.ppf(0.975) / t.ppf(0.975, 5 / 3)) ** 2
 # Persons 1 and 3 have records on both sides.
 MIXED = array([1, 1, 1, 1, 1, 0, 0, 0], dtype=bool)
 BOTH = _intervals.split_people(array([1, 1, 2, 3, 4, 1, 3, 3]), MIXED)
@@ -144,6 +145,15 @@ ANSWERS = {
         (
             lambda: _intervals._size(array([1.0, 1.0, 0.0, 1.0]), THREE, 0.025),
             _intervals.EffectiveSizes(3 / (2 * 19 / 54 + 3 / 8), THREE.freedom).trusted(0.025),
+        ),
+        # Three of four hits of three people, with five thirds of a degree of freedom.
+        (
+            lambda: [*_intervals.share_interval([1, 1, 0, 1], [5, 5, 7, 9])],
+            [
+                0.75,
+                beta.ppf(0.025, 0.75 * TRUSTED, 0.25 * TRUSTED + 1),
+                beta.ppf(0.975, 0.75 * TRUSTED + 1, 0.25 * TRUSTED),
+            ],
         ),
         # Quantiles of the normal law and of Student's with five degrees of freedom.
         (

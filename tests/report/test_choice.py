@@ -186,6 +186,13 @@ def test_an_attack_that_has_solved_the_answers_is_compared_by_what_it_states(
     run = SimpleNamespace(pool=pool, fitted=fitted, scores=fitted)
     orders = _choice.rank_attacks_on_models(case, run, lambda part: nullcontext())
     assert orders == {("auc", None): order, ("tpr", 0.1): ["rate", "other"]}
+    # Of equal rates the larger AUC.
+    powers["a"] = [(0.7, 0.6)]
+    orders = _choice.rank_attacks_on_models(case, run, lambda part: nullcontext())
+    assert orders["tpr", 0.1] == ["other", "rate"]
+    powers["a"], powers["b"] = powers["b"], powers["a"]
+    orders = _choice.rank_attacks_on_models(case, run, lambda part: nullcontext())
+    assert orders["tpr", 0.1] == ["rate", "other"]
 
 
 def test_an_attack_around_one_that_compares_with_the_pool_is_not_tried_on_models_of_the_pool():

@@ -454,6 +454,13 @@ def test_a_file_whose_arrays_cannot_be_mapped_is_refused(tmp_path, parts, reason
         checkpoint_arrays.list_file_arrays(path)
 
 
+def test_a_file_with_objects_is_not_unpickled():
+    content = io.BytesIO()
+    np.savez(content, meta=np.array("{}"), raw=np.array([print], dtype=object))
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        checkpoint.parse(content.getvalue())
+
+
 def test_a_compressed_file_is_not_mapped(tmp_path):
     write = {"a": lambda file: np.save(file, TABLE)}
     path = write_parts(tmp_path / "a.npz", write, zipfile.ZIP_DEFLATED)
