@@ -6,7 +6,7 @@ import pytest
 from draws import few_and_many, most_by_chance
 from scipy.stats import binom, poisson
 
-from skmia.synthetic import CopyTest
+from skmia.synthetic import CopyTest, SinglingOutRisk
 from skmia.synthetic._copy_test import _ChanceCopies, count_smallest_number
 
 
@@ -39,6 +39,20 @@ def test_matches_by_hand():
     assert "; not even copies of all training rows would have been found" in none.summary()
     persons = CopyTest().fit(train, test, train[:3], known, groups=([*"aabb"], [*"ccd"]))
     assert "2 of 2 training persons and 1 of 2 held-out persons" in persons.summary()
+
+
+def test_long_numbers_are_compared_to_the_last_digit():
+    least = 10**17  # floats are 16 apart
+    made, train, test = (
+        pd.DataFrame({"account": [least + k for k in numbers]})
+        for numbers in ((0, 200), (0, 100), (1, 101))
+    )
+    assert CopyTest().fit(train, test, made).is_copied_.tolist() == [True, False, False, False]
+    many = pd.DataFrame({"account": least + 7 * np.arange(300)})
+    risk = SinglingOutRisk("univariate", n_attacks=20, random_state=0)
+    risk.fit(many[:100], many[100:200], many[:100])
+    shown = {one.split()[-1] for one in risk.predicates_}
+    assert shown <= {*many["account"].astype(str)}
 
 
 def test_expected_matches_by_hand():
