@@ -144,11 +144,11 @@ def total_variation(
     Kernels on the line have Silverman's bandwidth, :math:`0.9 \min(s, \mathrm{IQR} / 1.34)\,
     n^{-1/5}` with the standard deviation s and n of each sample. In d dimensions each axis has the
     bandwidth :math:`\min(s, \mathrm{IQR} / 1.34)\, (4 / ((d + 2) n))^{1 / (d + 4)}` and the
-    integral is a mean over draws from the even mixture of the two densities. The estimate depends
-    on the scale of the features: transform probabilities to the real line by the logit first.
-    Kernels smooth differences away, which errs downwards, and noise of the densities errs upwards:
-    two normal samples with the same distribution give 0.13 on average with 50 values each, and 0.04
-    with 1,000.
+    integral is a mean over draws from the even mixture of the two densities. Where the
+    interquartile range is 0, s takes its place. The estimate depends on the scale of the features:
+    transform probabilities to the real line by the logit first. Kernels smooth differences away,
+    which errs downwards, and noise of the densities errs upwards: two normal samples with the same
+    distribution give 0.13 on average with 50 values each, and 0.04 with 1,000.
 
     References
     ----------

@@ -669,9 +669,9 @@ class NoisyRecords(Synthesizer):
     Parameters
     ----------
     noise : float, default=0.1
-        Share of the features of each record that are changed, rounded to a whole number of them. A
-        feature with two values is flipped; others are drawn from their marginal distribution, which
-        may return the old value.
+        Share of the features of each record that are changed, rounded to a whole number of them, at
+        least one if the share is above 0. A feature with two values is flipped; others are drawn
+        from their marginal distribution, which may return the old value.
     random_state : int, RandomState instance or None, default=None
         Controls all draws. Each call of ``sample`` returns new records.
 
@@ -717,7 +717,8 @@ class NoisyRecords(Synthesizer):
 
     def _fit(self, records):
         self._labels = records.y
-        self.n_changes_ = round(self.noise * self._table.n_features)
+        wanted = round(self.noise * self._table.n_features)
+        self.n_changes_ = max(wanted, int(self.noise > 0))
 
     def sample(self, n_samples: int | None = None) -> Records:
         """Change features of the records given to ``fit``.

@@ -237,6 +237,10 @@ def test_whole_numbers_that_floats_do_not_hold_are_not_rounded(dtype):
     X = X.astype("Int64")
     X.iloc[0, 0] = pd.NA
     assert NoisyRecords(0.0).fit(Records(X, [0, 0, 1])).sample().X.equals(X)
+    # Rounded to a whole number of features, and to one rather than none.
+    few = Records(np.eye(4), [0, 0, 1, 1])
+    changed = [NoisyRecords(noise).fit(few).n_changes_ for noise in (0.0, 0.1, 0.4, 0.8)]
+    assert changed == [0, 1, 2, 3]
 
 
 def test_features_to_change_are_different_and_uniform():
