@@ -110,6 +110,12 @@ def sorted_values(values, name, **kwargs):
     try:
         return np.unique(values, **kwargs)
     except (TypeError, ValueError):  # text beside numbers; lists of different lengths
+        missing = pd.isna(np.ravel(values))
+        if missing.any():
+            raise ValueError(
+                f"{name} has no value for {missing.sum()} of {len(missing)} entries, first at "
+                f"position {missing.argmax()}. Fill in the values, or leave these entries out."
+            ) from None
         kinds = ", ".join(sorted({type(value).__name__ for value in np.ravel(values).tolist()}))
         raise ValueError(
             f"{name} must hold values of one type, such as all text or all numbers; got {kinds}. "

@@ -142,13 +142,13 @@ def total_variation(
     probability q, gives about ``sqrt(2 / pi * q * (1 - q) * (1 / n_members + 1 / n_nonmembers))``.
 
     Kernels on the line have Silverman's bandwidth, :math:`0.9 \min(s, \mathrm{IQR} / 1.34)\,
-    n^{-1/5}` with the standard deviation s and n of each sample. In d dimensions each axis has the
-    bandwidth :math:`\min(s, \mathrm{IQR} / 1.34)\, (4 / ((d + 2) n))^{1 / (d + 4)}` and the
-    integral is a mean over draws from the even mixture of the two densities. The estimate depends
-    on the scale of the features: transform probabilities to the real line by the logit first.
-    Kernels smooth differences away, which errs downwards, and noise of the densities errs upwards:
-    two normal samples with the same distribution give 0.13 on average with 50 values each, and 0.04
-    with 1,000.
+    n^{-1/5}` with the standard deviation s and n of each sample, or s alone where the IQR is 0. In
+    d dimensions each axis has the bandwidth :math:`\min(s, \mathrm{IQR} / 1.34)\,
+    (4 / ((d + 2) n))^{1 / (d + 4)}` and the integral is a mean over draws from the even mixture of
+    the two densities. The estimate depends on the scale of the features: transform probabilities to
+    the real line by the logit first. Kernels smooth differences away, which errs downwards, and
+    noise of the densities errs upwards: two normal samples with the same distribution give 0.13 on
+    average with 50 values each, and 0.04 with 1,000.
 
     References
     ----------
