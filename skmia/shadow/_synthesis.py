@@ -56,6 +56,12 @@ class TableCodes:
 
     def _compute_domain(self):
         """Determine the range of each feature and the step between its values (0: real)."""
+        empty = np.flatnonzero(np.isnan(self.codes).all(axis=0))
+        if len(empty):
+            raise ValueError(
+                f"Feature {empty[0]} has no value in any record, so it cannot be drawn; leave it "
+                "out."
+            )
         ranges = [_compute_range(column) for column in self.codes.T]
         self._low, self._high, self._step = np.array(ranges).T
         step = np.where(self._step > 0, self._step, 1)
@@ -132,8 +138,6 @@ def _decode_column(codes, values, dtype):
 
 def _compute_range(column):
     seen = np.unique(column[~np.isnan(column)])
-    if len(seen) == 0:
-        raise ValueError("A feature has no value in any record, so it cannot be drawn.")
     low, high = seen[0], seen[-1]
     if len(seen) <= 2:
         return low, high, (high - low) or 1.0

@@ -399,3 +399,17 @@ def test_an_attack_without_any_real_record_finds_members():
         per_class=False,
     )
     assert roc_auc_score(membership, attack.fit(made).score_samples(records)) > 0.55
+
+
+def test_noise_changes_a_feature_of_small_tables():
+    bits = np.random.default_rng(0).integers(2, size=(20, 4))
+    records = Records(bits, bits[:, 0])
+    noisy = NoisyRecords(random_state=0).fit(records).sample()
+    assert ((noisy.X != bits).sum(axis=1) == 1).all()
+    assert NoisyRecords(noise=0).fit(records).n_changes_ == 0
+
+
+def test_a_feature_without_values_is_named():
+    X = np.array([[1.0, np.nan], [2.0, np.nan]])
+    with pytest.raises(ValueError, match="Feature 1 has no value in any record.*leave it out"):
+        NoisyRecords().fit(Records(X, [0, 1]))

@@ -206,3 +206,20 @@ def test_the_score_of_rows_is_the_one_of_a_test_on_them():
     half = CopyTest(random_state=0).fit(train[:100], test[100:], made)
     rows = pd.concat([train[:100], test[100:]])
     assert fitted.score(rows, np.repeat([1, 0], 100)) == half.score()
+
+
+def test_neighboring_long_integers_are_no_copies():
+    first = 10**17  # floats tell apart only every sixteenth number
+    train, synthetic, holdout = (
+        pd.DataFrame({"account": np.array(values, dtype=np.int64) + first})
+        for values in ([0, 100], [1, 101], [0, 200])
+    )
+    test = CopyTest().fit(train, synthetic, holdout)
+    assert test.is_copied_.tolist() == [True, False, False, False]
+
+
+def test_predicate_on_a_long_integer_shows_the_value_of_the_table():
+    first = 10**17
+    accounts = [pd.DataFrame({"account": first + np.arange(n)}) for n in (3, 3)]
+    cells = TableCells(accounts, ["one", "other"])
+    assert cells.show_value(0, cells.tables[0][0][1]) == first + 1
