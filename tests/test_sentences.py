@@ -319,7 +319,7 @@ CALLS = {
     ),
     "constant features": (
         lambda: leakage.total_variation([1, 1, 1.0], [2, 3.0], method="kde"),
-        "use method='plugin' for discrete features, or leave this one out",
+        "leave the feature out, or use another method, such as 'plugin'",
     ),
     "guesses": (
         lambda: epsilon.one_run_epsilon_lower_bound(BITS, X[:, 0], n_guesses="all"),

@@ -55,8 +55,8 @@ def check_side_spread(X, members):
         if len(constant):
             raise ValueError(
                 f"A kernel density needs values that differ, and feature {constant[0]} has one "
-                f"value for all {side.sum()} {name}; use method='plugin' for discrete features, or "
-                "leave this one out."
+                f"value for all {side.sum()} {name}; leave the feature out, or use another "
+                "method, such as 'plugin' for discrete features."
             )
 
 

@@ -29,7 +29,7 @@ class TableCells:
     def __init__(self, tables, names):
         frames = _align_tables([as_frame(table, name) for table, name in zip(tables, names)], names)
         self.columns = list(frames[-1].columns)
-        frames, self._held = unify_frames(frames, names, is_shifted=True)
+        frames, self._held = unify_frames(frames, names)
         self.is_number = [
             all(is_number_dtype(frame[c].dtype) for frame in frames) for c in self.columns
         ]

@@ -291,8 +291,3 @@ def test_the_score_of_other_records_is_the_bound_of_the_chosen_column():
     assert bound.score(others, sides) == alone.success_bound_low_[0]
     # What does not differ at all has the baseline.
     assert bound.score(np.tile(others, (2, 1)), np.repeat([1, 0], 80)) == 0.5
-
-
-def test_a_missing_class_beside_text_is_named():
-    with pytest.raises(ValueError, match="no value for 1 of 4 entries, first at position 3"):
-        GeneralizationGapBound().fit(np.eye(4), ["a", "a", "b", None])

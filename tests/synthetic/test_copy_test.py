@@ -216,10 +216,3 @@ def test_neighboring_long_integers_are_no_copies():
     )
     test = CopyTest().fit(train, synthetic, holdout)
     assert test.is_copied_.tolist() == [True, False, False, False]
-
-
-def test_predicate_on_a_long_integer_shows_the_value_of_the_table():
-    first = 10**17
-    accounts = [pd.DataFrame({"account": first + np.arange(n)}) for n in (3, 3)]
-    cells = TableCells(accounts, ["one", "other"])
-    assert cells.show_value(0, cells.tables[0][0][1]) == first + 1

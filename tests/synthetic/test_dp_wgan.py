@@ -457,8 +457,3 @@ def test_a_step_draws_those_rows_alone_that_contribute():
     )
     GanTraining.step_critic(training)
     assert asked == [(4, 0.5)] and released == [[0.0]]
-
-
-def test_a_missing_class_beside_text_is_named():
-    with pytest.raises(ValueError, match="no value for 1 of 4 entries, first at position 3"):
-        rare_class_rate(["a", "a", "b", None], ["a"] * 10)
