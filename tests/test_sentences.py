@@ -309,6 +309,22 @@ CALLS = {
         lambda: synthetic.rare_class_rate(np.array([1, "a"], dtype=object), [1]),
         "y must hold values of one type",
     ),
+    "missing classes": (
+        lambda: synthetic.rare_class_rate(["a", "a", "b", None], ["a"] * 9),
+        "y has a missing value in 1 of 4 rows, first in row 3; leave these rows out",
+    ),
+    "missing sides": (
+        lambda: leakage.GeneralizationGapBound().fit(X[:4], ["a", "a", None, "b"]),
+        "y has a missing value in 1 of 4 rows, first in row 2",
+    ),
+    "constant features": (
+        lambda: leakage.total_variation([1, 1, 1.0], [2, 3.0], method="kde"),
+        "leave the feature out, or use another method, such as 'plugin'",
+    ),
+    "guesses": (
+        lambda: epsilon.one_run_epsilon_lower_bound(BITS, X[:, 0], n_guesses="all"),
+        "n_guesses must be 'auto', 'any' or integers from 1 to the number of canaries, 24",
+    ),
     "groups": (
         lambda: leakage.total_variation(
             np.array([1, 2], dtype=object), np.array(["a", "b"], dtype=object)

@@ -110,6 +110,12 @@ def sorted_values(values, name, **kwargs):
     try:
         return np.unique(values, **kwargs)
     except (TypeError, ValueError):  # text beside numbers; lists of different lengths
+        lacks = pd.isna(pd.Series(np.ravel(values), dtype=object))
+        if lacks.any():
+            raise ValueError(
+                f"{name} has a missing value in {lacks.sum()} of {len(lacks)} rows, first in row "
+                f"{lacks.argmax()}; leave these rows out, or give them a value of their own."
+            ) from None
         kinds = ", ".join(sorted({type(value).__name__ for value in np.ravel(values).tolist()}))
         raise ValueError(
             f"{name} must hold values of one type, such as all text or all numbers; got {kinds}. "

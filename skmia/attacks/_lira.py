@@ -610,8 +610,9 @@ class LiRA(PosteriorMixin, PoolAttack):
     has the formulas. When a shadow model is treated as the victim, the trends are estimated without
     it; do not rely on ``target_fpr`` with fewer than 8 models, because only two remain then.
 
-    A record without an IN model, or without an OUT model, has the neutral score, just below 0, see
-    :meth:`can_judge`.
+    A record without enough IN models, or enough OUT models, has the neutral score, just below 0,
+    see :meth:`can_judge`: one of each, with ``variance="example"`` two, with ``"joint"`` one more
+    than there are augmentations.
 
     References
     ----------

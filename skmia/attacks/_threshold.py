@@ -133,4 +133,5 @@ class ThresholdAttack(BaseAttack):
                 f"infinite for {n_infinite} of {len(scores)} records, as logits of -inf make it; "
                 'use a signal without logarithms, such as "confidence".'
             )
-        return scores.mean()
+        # Rounding moves the mean of equal scores past them.
+        return np.clip(scores.mean(), scores.min(), scores.max())

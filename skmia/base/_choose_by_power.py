@@ -135,6 +135,11 @@ def choose_by_power(
     known = pool.locate(records) >= 0
     if isinstance(criterion, str) and criterion == "auto":
         criterion = choose_criterion(int(known.sum()))
+    if isinstance(criterion, str) and not _is_auc(criterion):
+        raise ValueError(
+            "criterion must be 'auto', 'roc_auc' or a false positive rate in [0, 1]; got "
+            f"{criterion!r}."
+        )
     rate = _USUAL_RATE if _is_auc(criterion) else check_rate(criterion, "criterion")
     # What the victim answered is of no use here, and no attack can read it by accident.
     records = (records if known.all() else records[known])._without("outputs")

@@ -71,6 +71,8 @@ class Measurement:
         if callable(self.interval):
             return _check_measured_interval(self.interval(level), self.name)
         estimate, low, high = _check_measured_interval(self.interval, self.name)
+        if not math.isfinite(estimate):
+            return Interval(estimate, low, high)  # there is no wider one
         factor = scale_interval(level, stated)
         return Interval(
             estimate, estimate - factor * (estimate - low), estimate + factor * (high - estimate)

@@ -525,11 +525,11 @@ class DisparityTest(TransactionMixin, BaseEstimator):
 
     Notes
     -----
-    :ref:`The guide <disparity_limits>` says what the p-value and the intervals assume. The variance
-    of a small group is combined with the common one, which counts as ten records. The mean exposure
-    of a group estimates the same as its mean vulnerability over rounds, with less noise, since each
-    record is compared with itself. Intervals of a table are Student's over the rounds, which are
-    far too narrow for other records.
+    :ref:`The guide <disparity_limits>` says what the p-value and the intervals assume.
+    The variance of a small group is combined with the common one, which counts as ten people in the
+    statistic and as one in the intervals. The mean exposure of a group estimates the same as its
+    mean vulnerability over rounds, with less noise, since each record is compared with itself.
+    Intervals of a table are Student's over the rounds, which are far too narrow for other records.
 
     If exposures do not vary, every permutation is as large as the identity and the p-value is 1.
     Without any residual the F of the analysis of variance is infinite and its p-value 0; if the

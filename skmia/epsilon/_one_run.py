@@ -105,7 +105,7 @@ def check_n_guesses(n_guesses, n_canaries, default):
     if isinstance(n_guesses, str) and n_guesses == "auto":
         return [default]
     tried = np.atleast_1d(np.asarray(n_guesses, dtype=object)).tolist()
-    allowed = f"'auto' or integers from 1 to the number of canaries, {n_canaries}"
+    allowed = f"'auto', 'any' or integers from 1 to the number of canaries, {n_canaries}"
     for number in tried:
         check_number(number, "n_guesses", allowed, 1, n_canaries, whole=True)
     if not tried:

@@ -172,10 +172,12 @@ def one_run_epsilon_bounds(
     coins, _ = check_coins(y_true, y_score)
     delta, found, measure = check_delta(delta), {}, one_run_epsilon_lower_bound
     for bound in BOUNDS:
-        found[bound], is_large = None, 2 * len(coins) * delta > 1
+        is_any = isinstance(n_guesses, str) and n_guesses == "any"
+        is_large = 2 * len(coins) * delta > 1
+        is_large |= is_any and len(coins) * delta >= 1 - confidence_level
+        found[bound] = None
         if (delta == 0 and needs_delta(bound, family)) or (bound == "any" and is_large):
             continue
-        is_any = isinstance(n_guesses, str) and n_guesses == "any"
         found[bound] = measure(
             y_true,
             y_score,

@@ -351,10 +351,11 @@ class MahalanobisLeakage(TransactionMixin, RowCurvesMixin, CovarianceMixin, Base
         - ``"auto"``: the mixture of the sample covariance and its diagonal under which held-out
           rows have the largest normal likelihood; the diagonal alone if no mixture is better. No
           matrix of all pairs of columns is made if there are more columns than rows.
-        - ``"diagonal"``: the variances of the columns. Scores then describe the best attacker
-          who treats the columns as uncorrelated: right if they are, and right on average
-          otherwise, but too low for some records and too high for others.
-        - ``"full"``: the sample covariance, which needs many more rows than columns.
+        - ``"diagonal"``: the variances of the columns, with the divisor n - 1. Scores then describe
+          the best attacker who treats the columns as uncorrelated: right if they are, and right on
+          average otherwise, but too low for some records and too high for others.
+        - ``"full"``: the sample covariance, which needs many more rows than columns; a
+          singular one is refused.
         - an estimator of :mod:`sklearn.covariance`, which is cloned and fitted; one that was fitted
           on other, public rows goes in a :class:`~sklearn.frozen.FrozenEstimator`.
     n_samples : int, default=None

@@ -317,8 +317,8 @@ class LeaveOneOutLeakage(TransactionMixin, CopiesParameters, MetaEstimatorMixin,
     ----------
     leakage_ : ndarray of shape (n,)
         Signal with the record in the training set, minus the signal without it. NaN where none is
-        known: a record that is in the sample of every estimator of an ensemble, or the only one of
-        its class.
+        known: a record that is in the sample of every estimator of an ensemble or, with a
+        discriminant analysis, the only one of its class.
     signal_in_, signal_out_ : ndarray of shape (n,)
         The two signals; higher means that the model fits the record better.
     method_ : {"leave-one-out", "one Newton step", "out-of-bag votes"}

@@ -50,6 +50,14 @@ def _align(members, nonmembers):
     return members, nonmembers
 
 
+def _would_round(table):
+    """Return whether floats, the common type of several numbers, round whole numbers."""
+    known = [part.dropna() for _, part in table.items()]
+    whole = [part for part in known if len(part) and pd.api.types.is_integer_dtype(part.dtype)]
+    longest = max((abs(int(end)) for part in whole for end in (part.min(), part.max())), default=0)
+    return table.dtypes.nunique() > 1 and longest > 2**53
+
+
 def join_samples(members, nonmembers, dtype):
     """Return both samples as one matrix, and which rows are members."""
     sides = []
@@ -60,6 +68,8 @@ def join_samples(members, nonmembers, dtype):
             values = to_array(values, name, "hold rows of one length")
         if values.ndim == 1:
             values = np.reshape(values, (-1, 1))
+        elif dtype is None and isinstance(values, pd.DataFrame) and _would_round(values):
+            values = values.astype(object)
         values = check_feature_matrix(values, dtype=dtype, input_name=name)
         if values.dtype == object and pd.isna(values).any():
             raise ValueError(f"Input {name} contains NaN.")
@@ -144,11 +154,11 @@ def total_variation(
     Kernels on the line have Silverman's bandwidth, :math:`0.9 \min(s, \mathrm{IQR} / 1.34)\,
     n^{-1/5}` with the standard deviation s and n of each sample. In d dimensions each axis has the
     bandwidth :math:`\min(s, \mathrm{IQR} / 1.34)\, (4 / ((d + 2) n))^{1 / (d + 4)}` and the
-    integral is a mean over draws from the even mixture of the two densities. The estimate depends
-    on the scale of the features: transform probabilities to the real line by the logit first.
-    Kernels smooth differences away, which errs downwards, and noise of the densities errs upwards:
-    two normal samples with the same distribution give 0.13 on average with 50 values each, and 0.04
-    with 1,000.
+    integral is a mean over draws from the even mixture of the two densities. Where the
+    interquartile range is 0, s takes its place. The estimate depends on the scale of the features:
+    transform probabilities to the real line by the logit first. Kernels smooth differences away,
+    which errs downwards, and noise of the densities errs upwards: two normal samples with the same
+    distribution give 0.13 on average with 50 values each, and 0.04 with 1,000.
 
     References
     ----------

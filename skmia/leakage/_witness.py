@@ -37,8 +37,8 @@ def measure_robust_spread(values):
 
 def split_classes(y):
     """Return the two values of y, and the code of each row: 1 for members, of the larger value."""
-    check_classification_targets(y)
     classes, codes = sorted_values(y, "y", return_inverse=True)
+    check_classification_targets(y)
     if (n := len(classes)) != 2:
         one = "Membership holds one class only"
         raise ValueError(
@@ -55,8 +55,8 @@ def check_side_spread(X, members):
         if len(constant):
             raise ValueError(
                 f"A kernel density needs values that differ, and feature {constant[0]} has one "
-                f"value for all {side.sum()} {name}; use method='plugin' for discrete features or "
-                "method='neighbors' otherwise."
+                f"value for all {side.sum()} {name}; leave the feature out, or use another "
+                "method, such as 'plugin' for discrete features."
             )
 
 

@@ -195,6 +195,8 @@ def power_curve(
     """
     _, pool = _check_and_query(attack, records)
     most = len(pool.membership_)
+    if most < 4:
+        raise ValueError(f"A power curve needs a pool of at least 4 models; this one has {most}.")
     if n_estimators is None:
         n_estimators = [4 * 2**i for i in range(most.bit_length()) if 4 * 2**i < most] + [most]
     parts, in_pairs = {}, (pool.design_.partners >= 0).any()

@@ -181,6 +181,11 @@ def save_shadows(
     check_is_fitted(pool)
     if folder.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{show(str(folder))} is not an empty folder.")
+    n_records = pool.membership_.shape[1]
+    if y is not None and len(y) != n_records:
+        raise ValueError(
+            f"y must hold one label for each of {n_records} records of the pool; got {len(y)}."
+        )
     for name, write in _LAYOUTS[layout].write(pool, y):
         path = folder / name
         make_private_folder(path.parent)

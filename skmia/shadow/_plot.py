@@ -56,7 +56,7 @@ def record_separation(
     Notes
     -----
     The estimate is uncertain with few models: with 8 models, the largest values among many records
-    are too large. Use it to compare records.
+    are too large. Use it to compare records. Standard deviations are at least 1e-6.
 
     References
     ----------

@@ -56,6 +56,12 @@ class TableCodes:
 
     def _compute_domain(self):
         """Determine the range of each feature and the step between its values (0: real)."""
+        empty = np.flatnonzero(np.isnan(self.codes).all(axis=0))
+        if len(empty):
+            raise ValueError(
+                f"Feature {empty[0]} has no value in any record, so it cannot be drawn; leave it "
+                "out."
+            )
         ranges = [_compute_range(column) for column in self.codes.T]
         self._low, self._high, self._step = np.array(ranges).T
         step = np.where(self._step > 0, self._step, 1)
@@ -132,8 +138,6 @@ def _decode_column(codes, values, dtype):
 
 def _compute_range(column):
     seen = np.unique(column[~np.isnan(column)])
-    if len(seen) == 0:
-        raise ValueError("A feature has no value in any record, so it cannot be drawn.")
     low, high = seen[0], seen[-1]
     if len(seen) <= 2:
         return low, high, (high - low) or 1.0
@@ -669,9 +673,9 @@ class NoisyRecords(Synthesizer):
     Parameters
     ----------
     noise : float, default=0.1
-        Share of the features of each record that are changed, rounded to a whole number of them. A
-        feature with two values is flipped; others are drawn from their marginal distribution, which
-        may return the old value.
+        Share of the features of each record that are changed, rounded to a whole number of them, at
+        least one if the share is above 0. A feature with two values is flipped; others are drawn
+        from their marginal distribution, which may return the old value.
     random_state : int, RandomState instance or None, default=None
         Controls all draws. Each call of ``sample`` returns new records.
 
@@ -717,7 +721,8 @@ class NoisyRecords(Synthesizer):
 
     def _fit(self, records):
         self._labels = records.y
-        self.n_changes_ = round(self.noise * self._table.n_features)
+        wanted = round(self.noise * self._table.n_features)
+        self.n_changes_ = max(wanted, int(self.noise > 0))
 
     def sample(self, n_samples: int | None = None) -> Records:
         """Change features of the records given to ``fit``.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ._kinds import show_value, unify_frames
+from ._kinds import unify_frames
 from ._neighbors import align_columns, as_frame, is_number_dtype
 
 # Distances by column lie in [0, 1], so that smaller differences of a sum are rounding.
@@ -52,7 +52,7 @@ class TableCells:
     def show_value(self, column, value):
         """Return a cell of one column as a value of the tables; None where it is missing."""
         if self.is_number[column]:
-            return show_value(value, self._held[column])
+            return self._held[column].show(value)
         return self.kinds[column][int(value)]
 
     def measure_gap(self, column, own, other):

@@ -44,7 +44,7 @@ def rare_class_rate(
     Parameters
     ----------
     y : array-like of shape (n_rows,)
-        Classes of real rows.
+        Classes of real rows. Missing classes are refused.
     y_synthetic : array-like of shape (n_synthetic,)
         Classes of synthetic rows. A label of another type is the class with its value: "1" and
         1.0 are 1.

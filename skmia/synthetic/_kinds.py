@@ -8,6 +8,7 @@ stays missing.
 from decimal import Decimal
 from enum import Enum
 from numbers import Real
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -24,6 +25,7 @@ _INFERRED = {
     "string": "text",
 }
 _MIXED = ("mixed", "mixed-integer")
+_OF_NUMBERS = _NUMBERS, _DATES, _DURATIONS  # that become numbers
 # Beginning of the kinds of which no two values are compared.
 _OTHER = "values of "
 # Squares of larger numbers overflow, and models hold numbers in single precision.
@@ -106,32 +108,41 @@ def unify(tables):
     Numbers of several types become floats of the lowest precision among them; dates and durations
     become days. Very large numbers are scaled, which changes none of the results.
     """
-    unified, _ = unify_frames(list(tables.values()), list(tables), is_shown=False)
+    unified, _ = unify_frames(list(tables.values()), list(tables), is_scaled=True)
     return dict(zip(tables, unified))
 
 
-def unify_frames(frames, names, is_shown=True):
-    """Return tables of the same columns in the same order, as :func:`unify`, and kinds of columns.
+class HeldValues(NamedTuple):
+    """What a column of unified tables holds."""
 
-    names: of the tables. is_shown: whether numbers are shown to a user, so that none is shifted or
-    scaled.
+    kind: str
+    least: int = 0  # from which whole numbers are counted that floats do not tell apart
+
+    def show(self, value):
+        """Return a unified number as a value of the tables."""
+        if self.kind == _DATES:
+            return str(np.datetime64(0, "s") + np.timedelta64(round(86400 * value), "s"))
+        if self.kind == _DURATIONS:
+            return pd.Timedelta(days=value)
+        return self.least + round(value) if self.least else value
+
+
+def unify_frames(frames, names, *, is_shifted=True, is_scaled=False):
+    """Return tables of the same columns in the same order, as :func:`unify`, and what they hold.
+
+    names: of the tables. is_shifted: whether long whole numbers are counted from the smallest of
+    these tables; is_scaled: whether very large numbers are scaled.
     """
-    columns, kinds = [], []
+    columns, held = [], []
     inferred = [frame.infer_objects().reset_index(drop=True).items() for frame in frames]
     for column, *given in zip(frames[0].columns, *inferred):
         parts = [part for _, part in given]
         parts, kind = _find_kind(parts, column, names)
-        columns.append(_convert(parts, kind, column, names, is_shown))
-        kinds.append(kind)
+        least = _find_least_long(parts) if is_shifted and kind in _OF_NUMBERS else 0
+        columns.append(_convert(parts, kind, column, names, least, is_scaled))
+        held.append(HeldValues(kind, least))
     made = [pd.DataFrame(dict(enumerate(parts))) for parts in zip(*columns)]
-    return [frame.set_axis(frames[0].columns, axis=1) for frame in made], kinds
-
-
-def show_value(value, kind):
-    """Return a value of a unified column of a kind as one of the table."""
-    if kind == _DATES:
-        return str(np.datetime64(0, "s") + np.timedelta64(round(86400 * value), "s"))
-    return pd.Timedelta(days=value) if kind == _DURATIONS else value
+    return [frame.set_axis(frames[0].columns, axis=1) for frame in made], held
 
 
 def _find_kind(parts, column, names):
@@ -151,13 +162,14 @@ def _find_kind(parts, column, names):
     return parts, found.pop() if found else _NUMBERS
 
 
-def _convert(parts, kind, column, names, is_shown):
+def _convert(parts, kind, column, names, least, is_scaled):
     """Return a column of one kind in one type."""
     if kind == _TRUTH_VALUES:
         return [part.astype(object).where(part.notna(), None) for part in parts]
-    if kind not in (_NUMBERS, _DATES, _DURATIONS):
+    if kind not in _OF_NUMBERS:
         return parts
-    shifted = parts if is_shown else _shift_large_integers(parts)
+    # Differences of long integers wrap, those of Python do not.
+    shifted = [part.astype(object) - least for part in parts] if least else parts
     numbers = [_read_kind_numbers(part, kind) for part in shifted]
     for name, part in zip(names, numbers):
         if np.isinf(part).any():
@@ -166,7 +178,7 @@ def _convert(parts, kind, column, names, is_shown):
                 "missing values take their place."
             )
     numbers = _round_to_coarsest(numbers, parts)
-    return list(map(pd.Series, numbers if is_shown else _scale(numbers)))
+    return list(map(pd.Series, _scale(numbers) if is_scaled else numbers))
 
 
 def _read_codes(part, as_numbers):
@@ -198,16 +210,13 @@ def _refuse(parts, kinds, column, names):
     return f"{refused}{examples}. Convert it in one of them, or leave it out of all tables."
 
 
-def _shift_large_integers(parts):
-    """Return the whole numbers that floats do not tell apart, counted from the smallest of them."""
+def _find_least_long(parts):
+    """Return the smallest of whole numbers that floats do not tell apart; 0 of any others."""
     if not all(pd.api.types.is_integer_dtype(part.dtype) for part in parts):
-        return parts
+        return 0
     known = [part.dropna() for part in parts]
     ends = [int(end) for part in known if len(part) for end in (part.min(), part.max())]
-    if max(map(abs, ends), default=0) <= _EXACT:
-        return parts
-    # Differences of long integers wrap, those of Python do not.
-    return [part.astype(object) - min(ends) for part in parts]
+    return min(ends) if max(map(abs, ends), default=0) > _EXACT else 0
 
 
 def _name_kind(part):

@@ -231,13 +231,14 @@ class GowerSpace:
     def encode(self, X, name):
         """Return the points of another table of this name."""
         names = self._name, name
-        unified, _ = unify_frames(align_columns([self._first, as_frame(X, name)], names), names)
+        given = align_columns([self._first, as_frame(X, name)], names)
+        unified, _ = unify_frames(given, names, is_shifted=False)
         return self.encoder.transform(unified[1])
 
 
 def _encode(frames, names):
     """Return an encoder that is fitted to all tables together, and the points of each."""
-    frames, _ = unify_frames(align_columns(frames, names), names)
+    frames, _ = unify_frames(align_columns(frames, names), names, is_shifted=False)
     together = pd.concat(frames, ignore_index=True)
     encoder = GowerEncoder().fit(together)
     ends = np.cumsum([len(frame) for frame in frames])[:-1]

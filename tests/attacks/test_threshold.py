@@ -56,6 +56,16 @@ def test_natural_threshold_is_the_mean():
     )
 
 
+def test_equal_signals_are_at_the_threshold_whatever_their_number():
+    for n in (10, 77):
+        answers = np.full((n, 2), (0.3, 0.7))
+        records = Records(
+            np.zeros((n, 1)), np.arange(n) % 2, outputs=Outputs(answers, classes=[0, 1])
+        )
+        one = records[records.y == 1]
+        assert ThresholdAttack(signal="confidence").fit(one).predict(one).all()
+
+
 def test_an_infinite_signal_has_no_mean_and_ranks_last():
     logits = Outputs([[0.0, -np.inf], [0.0, 1.0], [2.0, 0.0]], [0, 1], "logits")
     records = Records([[0.0], [1.0], [2.0]], [1, 0, 0], outputs=logits)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -102,6 +103,14 @@ def test_a_number_above_its_limit_decides_whatever_is_missing(policy, release):
     assert found.to_dict()["result"] == "do not release"
     # A number that does not fail decides nothing.
     assert recommend(policy, release, [Measurement("auc", LOW)]).result == "cannot be said"
+
+
+@pytest.mark.parametrize("low", [inf, 3.5])
+def test_a_number_without_end_is_above_its_limit(low):
+    endless = Measurement("epsilon", (inf, low, inf))
+    found = recommend(CAUTIOUS, "service", [Measurement("auc", LOW), TPR, endless], spoken=ABLE)
+    (limit,) = [one for one in found.limits if one.name == "epsilon"]
+    assert (limit.status, tuple(limit.interval)) == ("fail", (inf, low, inf))
 
 
 def test_a_check_that_blocks_decides_whatever_is_missing():

@@ -166,6 +166,11 @@ def test_bounds_that_a_delta_does_not_allow_are_left_out():
     assert "Laplace" in large.summary()
     largest = one_run_epsilon_bounds(*make_canaries(50, 50, 50), delta=1 / 100)
     assert largest.any.delta == 1 / 100 and largest.any.epsilon > 0
+    # Bets on any number of guesses need a smaller one.
+    least = 0.05 / 50
+    for delta, is_known in ((0.99 * least, True), (1.01 * least, False)):
+        found = one_run_epsilon_bounds(*make_canaries(50, 50, 50), delta=delta, n_guesses="any")
+        assert (found.any is not None) == is_known and found.gdp is not None
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
@@ -411,8 +416,16 @@ def test_a_common_sureness_breaks_the_bound_of_independent_canaries_alone():
 @pytest.mark.parametrize(
     "audit, settings, message",
     [
-        (one_run_epsilon_lower_bound, {"n_guesses": 0}, "n_guesses must be 'auto' or integers"),
-        (one_run_epsilon_bounds, {"n_guesses": "all", "delta": 0.2}, "must be 'auto' or integers"),
+        (
+            one_run_epsilon_lower_bound,
+            {"n_guesses": 0},
+            "n_guesses must be 'auto', 'any' or int",
+        ),
+        (
+            one_run_epsilon_bounds,
+            {"n_guesses": "all", "delta": 0.2},
+            "must be 'auto', 'any' or int",
+        ),
         (one_run_epsilon_lower_bound, {"n_guesses": 5}, "number of canaries, 4; got 5"),
         (one_run_epsilon_lower_bound, {"n_guesses": []}, "at least one number"),
         (one_run_epsilon_lower_bound, {"n_guesses": [2, 2.5]}, "got 2.5"),

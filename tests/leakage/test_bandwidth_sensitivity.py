@@ -88,3 +88,9 @@ def test_frequencies_have_no_bandwidth():
 def test_factors_must_be_numbers_above_0(factors):
     with pytest.raises(ValueError, match="^factors must be"):
         bandwidth_sensitivity([1.0, 2.0], [1.0, 3.0], factors=factors)
+
+
+def test_constant_values_are_refused_with_a_cure():
+    with pytest.raises(ValueError, match="leave the feature out") as refusal:
+        bandwidth_sensitivity([1.0, 1, 1], [2.0, 3])
+    assert "neighbors" not in str(refusal.value)

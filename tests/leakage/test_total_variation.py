@@ -177,3 +177,13 @@ def test_what_a_method_does_not_take_is_refused():
         total_variation([1, 2], [1, 2], n_draws=10)
     with pytest.raises(ValueError, match="method must be one of 'plugin', 'kde'; got 'auto'"):
         total_variation([1, 2], [1, 2], method="auto")
+
+
+def test_long_integers_beside_floats_are_told_apart():
+    first = 10**17  # floats tell apart only every sixteenth number
+    members, nonmembers = (
+        pd.DataFrame({"account": first + np.array(values), "rate": 0.5})
+        for values in ([0, 2], [1, 3])
+    )
+    assert total_variation(members, nonmembers) == 1
+    assert total_variation(members, members) == 0

@@ -219,6 +219,14 @@ def test_pickles_are_not_read(tmp_path):
     assert not sprung.exists()
 
 
+@pytest.mark.parametrize("layout", ["carlini2022", "privacy_meter"])
+def test_labels_are_written_for_each_record(layout, trained, tmp_path):
+    pool, records = trained
+    with pytest.raises(ValueError, match=f"label for each of {len(records)} records.*got 3"):
+        save_shadows(pool, tmp_path / "new", layout, records.y[:3])
+    assert not (tmp_path / "new").exists()
+
+
 def test_outputs_of_another_shape_than_the_layout_has_are_refused(tmp_path):
     np.save(write_privacy_meter(tmp_path) / "signals" / "rmia_signals.npy", np.ones(5))
     with pytest.raises(ValueError, match=r"shape \(5,\), not \(n, n_estimators\)"):

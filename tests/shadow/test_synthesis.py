@@ -237,6 +237,10 @@ def test_whole_numbers_that_floats_do_not_hold_are_not_rounded(dtype):
     X = X.astype("Int64")
     X.iloc[0, 0] = pd.NA
     assert NoisyRecords(0.0).fit(Records(X, [0, 0, 1])).sample().X.equals(X)
+    # Rounded to a whole number of features, and to one rather than none.
+    few = Records(np.eye(4), [0, 0, 1, 1])
+    changed = [NoisyRecords(noise).fit(few).n_changes_ for noise in (0.0, 0.1, 0.4, 0.8)]
+    assert changed == [0, 1, 2, 3]
 
 
 def test_features_to_change_are_different_and_uniform():
@@ -395,3 +399,17 @@ def test_an_attack_without_any_real_record_finds_members():
         per_class=False,
     )
     assert roc_auc_score(membership, attack.fit(made).score_samples(records)) > 0.55
+
+
+def test_noise_changes_a_feature_of_small_tables():
+    bits = np.random.default_rng(0).integers(2, size=(20, 4))
+    records = Records(bits, bits[:, 0])
+    noisy = NoisyRecords(random_state=0).fit(records).sample()
+    assert ((noisy.X != bits).sum(axis=1) == 1).all()
+    assert NoisyRecords(noise=0).fit(records).n_changes_ == 0
+
+
+def test_a_feature_without_values_is_named():
+    X = np.array([[1.0, np.nan], [2.0, np.nan]])
+    with pytest.raises(ValueError, match="Feature 1 has no value in any record.*leave it out"):
+        NoisyRecords().fit(Records(X, [0, 1]))

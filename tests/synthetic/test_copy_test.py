@@ -6,7 +6,7 @@ import pytest
 from draws import few_and_many, most_by_chance
 from scipy.stats import binom, poisson
 
-from skmia.synthetic import CopyTest
+from skmia.synthetic import CopyTest, SinglingOutRisk
 from skmia.synthetic._copy_test import _ChanceCopies, count_smallest_number
 
 
@@ -39,6 +39,20 @@ def test_matches_by_hand():
     assert "; not even copies of all training rows would have been found" in none.summary()
     persons = CopyTest().fit(train, test, train[:3], known, groups=([*"aabb"], [*"ccd"]))
     assert "2 of 2 training persons and 1 of 2 held-out persons" in persons.summary()
+
+
+def test_long_numbers_are_compared_to_the_last_digit():
+    least = 10**17  # floats are 16 apart
+    made, train, test = (
+        pd.DataFrame({"account": [least + k for k in numbers]})
+        for numbers in ((0, 200), (0, 100), (1, 101))
+    )
+    assert CopyTest().fit(train, test, made).is_copied_.tolist() == [True, False, False, False]
+    many = pd.DataFrame({"account": least + 7 * np.arange(300)})
+    risk = SinglingOutRisk("univariate", n_attacks=20, random_state=0)
+    risk.fit(many[:100], many[100:200], many[:100])
+    shown = {one.split()[-1] for one in risk.predicates_}
+    assert shown <= {*many["account"].astype(str)}
 
 
 def test_expected_matches_by_hand():
@@ -192,3 +206,13 @@ def test_the_score_of_rows_is_the_one_of_a_test_on_them():
     half = CopyTest(random_state=0).fit(train[:100], test[100:], made)
     rows = pd.concat([train[:100], test[100:]])
     assert fitted.score(rows, np.repeat([1, 0], 100)) == half.score()
+
+
+def test_neighboring_long_integers_are_no_copies():
+    first = 10**17  # floats tell apart only every sixteenth number
+    train, synthetic, holdout = (
+        pd.DataFrame({"account": np.array(values, dtype=np.int64) + first})
+        for values in ([0, 100], [1, 101], [0, 200])
+    )
+    test = CopyTest().fit(train, synthetic, holdout)
+    assert test.is_copied_.tolist() == [True, False, False, False]

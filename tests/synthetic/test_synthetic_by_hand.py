@@ -517,16 +517,17 @@ ANSWERS = {
     ],
     _kinds: [
         (
-            lambda: _kinds._shift_large_integers(
+            lambda: _kinds._find_least_long(
                 [pd.Series([2**60, 2**60 + 1]), pd.Series([2**60 + 3])]
-            )[1],
-            [3],
+            ),
+            2**60,
         ),
-        (lambda: _kinds._shift_large_integers([pd.Series([1, 2])])[0], [1, 2]),
-        (
-            lambda: _kinds._shift_large_integers([pd.Series([2**60]), pd.Series([0.5])])[0],
-            [1152921504606846976],
-        ),
+        (lambda: _kinds._find_least_long([pd.Series([1, 2**53])]), 0),
+        (lambda: _kinds._find_least_long([pd.Series([7, 2**53 + 1])]), 7),
+        (lambda: _kinds._find_least_long([pd.Series([2**60]), pd.Series([0.5])]), 0),
+        (lambda: str(_kinds.HeldValues("numbers", 2**60).show(3.0)), str(2**60 + 3)),
+        (lambda: _kinds.HeldValues("numbers").show(0.5), 0.5),
+        (lambda: _kinds.HeldValues("dates").show(1.5), "1970-01-02T12:00:00"),
         (lambda: _kinds._scale([array([1.0, nan]), array([-3.0])])[1], [-3.0]),
     ],
     _evidence: [

@@ -306,8 +306,9 @@ DATA = {"n_real": 5, "n_synthetic": 7, "n_holdout": 3, "n_columns": 2, "identifi
 
 
 def shift_large(*parts, dtype=None):
-    found = _kinds._shift_large_integers([pd.Series(part, dtype=dtype) for part in parts])
-    return [part.tolist() for part in found]
+    frames = [pd.DataFrame({"a": pd.Series(part, dtype=dtype)}) for part in parts]
+    found, _ = _kinds.unify_frames(frames, list("xyz"[: len(parts)]))
+    return [frame["a"].tolist() for frame in found]
 
 
 def fill(*columns):

@@ -147,9 +147,10 @@ def blind_baseline(
 
     Notes
     -----
-    The model has 100 trees with at least 5 records in a leaf; if it learns from more than 5,000
-    records, 40 trees with at least 20. With 20,000 records and six kinds of shifts, both find the
-    same AUC, or more, within its standard error.
+    The model has 100 trees with at least 5 records in a leaf; if it learns from more
+    than 400 records, 60 trees with at least 10, and from more than 5,000, 40 trees with at least
+    20. With 20,000 records and six kinds of shifts, both find the same AUC, or more, within its
+    standard error.
 
     The words of texts are hashed into 4,096 features. The AUC of their model is the mean over five
     random halves. Its interval assumes that two of the five AUCs correlate by one half.

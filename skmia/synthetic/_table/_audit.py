@@ -650,7 +650,8 @@ def audit_table(
     person in one of them. :ref:`The guide <table_verdict>` explains the evidence, the numbers and
     how their p-values are corrected, and what passes all tests.
 
-    Dates and durations are compared as numbers of days, and truth values as categories. Numbers are
+    Dates and durations are compared as numbers of days, and truth values as categories. A missing
+    category is a category, and a missing number is at distance 1 from any number. Numbers are
     compared at the precision and the decimals of the table that has the fewest. Text that differs
     by blanks, case or the form of numbers and dates is compared in one form, if no two values of a
     table become equal. Texts such as "" and "nan" are missing values if a table has them in the
