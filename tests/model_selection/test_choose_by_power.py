@@ -251,7 +251,7 @@ def test_what_a_pool_does_not_store_is_refused(digits, forests):
 def test_wrong_arguments_are_named(digits, forests):
     with pytest.raises(TypeError, match="got ThresholdAttack"):
         choose_by_power(ThresholdAttack(), {}, digits)
-    with pytest.raises(ValueError, match="criterion must be a fraction"):
+    with pytest.raises(ValueError, match="'roc_auc' or a false .*'accuracy'"):
         choose_by_power(RMIA(shadows=forests), {}, digits, criterion="accuracy")
     with pytest.raises(ValueError, match="'a' parameter of RMIA"):
         choose_by_power(RMIA(shadows=forests), {"a": [2.0]}, digits)

@@ -11,7 +11,7 @@ from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ThresholdAttack
 from skmia.disparity import DisparityTest
 from skmia.metrics import tpr_at_fpr_score
-from skmia.model_selection import choose_by_power, leave_one_model_out, power_curve
+from skmia.model_selection import leave_one_model_out, power_curve
 
 SHIFT = 1.5
 
@@ -278,11 +278,6 @@ def test_a_curve_needs_four_models(world, pool):
     attack = RMIA(shadows=pool.first(2))
     with pytest.raises(ValueError, match="a pool of at least 4 models; this one has 2"):
         power_curve(attack, world[0])
-
-
-def test_a_criterion_by_another_name_is_refused(world, pool):
-    with pytest.raises(ValueError, match="criterion must be 'auto', 'roc_auc' or .*got 'auc'"):
-        choose_by_power(RMIA(shadows=pool), {}, world[0], criterion="auc")
 
 
 def test_an_attack_without_a_pool_is_refused(world):
