@@ -58,6 +58,11 @@ def check_complete(column):
             f"rows, first in row {missing.to_numpy().argmax() + 1}; leave these rows out, or, if a "
             "word such as NA is a class, read it with --read keep_default_na=false"
         )
+    if pd.api.types.is_float_dtype(column.dtype) and (endless := column.abs() == np.inf).any():
+        raise CommandError(
+            f"--target: column {column.name!r} holds infinite numbers, first in row "
+            f"{endless.to_numpy().argmax() + 1}; leave these rows out"
+        )
 
 
 def read_target(frame, name, task, fewest=2):
@@ -79,11 +84,14 @@ def read_target(frame, name, task, fewest=2):
 
 
 def _as_classes(name, column, fewest):
-    if pd.api.types.is_float_dtype(column.dtype) and (column != column.round()).any():
-        raise CommandError(
-            f"--target: column {name!r} holds fractions, which are not classes; "
-            f"--read {shlex.quote(f'dtype.{name}=str')} reads them as texts"
-        )
+    if pd.api.types.is_float_dtype(column.dtype):
+        # Floats are as far apart as whole numbers from there on.
+        are = "fractions" if (column != column.round()).any() else "numbers of 2**53 and above"
+        if are == "fractions" or (column.abs() >= 2**53).any():
+            raise CommandError(
+                f"--target: column {name!r} holds {are}, which are not classes; "
+                f"--read {shlex.quote(f'dtype.{name}=str')} reads them as texts"
+            )
     counts = column.value_counts()
     if counts.min() < fewest:
         only = visible(counts.idxmin())

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from by_hand import expect_answers, tell_refusal
-from numpy import array, nan
+from numpy import array, inf, nan
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Records
@@ -307,6 +307,18 @@ LABELS = [
     (lambda: read_target([True, False, True, False]), ("b", [True, False, True, False])),
     (lambda: read_target([1.0, 2.0, 1.0, 2.0]), ("i", [1, 2, 1, 2])),
     (lambda: read_target([1.5, 2.0, 1.5, 2.0]), FRACTIONS),
+    (lambda: read_target([2.0**53 - 1, 1.0] * 2), ("i", [2**53 - 1, 1] * 2)),
+    (
+        lambda: read_target([-(2.0**53), 1.0] * 2),
+        FRACTIONS.replace("fractions", "numbers of 2**53 and above"),
+    ),
+    *(
+        (
+            lambda task=task: read_target([1.0, -inf, 2.0, 1.0], task),
+            "--target: column 'y' holds infinite numbers, first in row 2; leave these rows out",
+        )
+        for task in ("classification", "regression")
+    ),
     (lambda: read_target([2**53 + 1, 2**53] * 2)[1][:2], [2**53 + 1, 2**53]),
     (lambda: read_target(array([2**63 + 1, 1] * 2, dtype="uint64"))[1][:2], [2**63 + 1, 1]),
     (lambda: read_target(["a", "a", "b"]), ONE_ROW),
