@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from .containers import empty_rows, read_only
-from .groups import check_class_labels
+from .groups import check_class_labels, locate_labels
 from .label_maps import match_labels, sort_by_value, try_maps
 from .moments import cut
 from .numbers import SMALLEST, check_number, show, to_array
@@ -330,16 +330,10 @@ class Outputs:
                 "skmia.victims.JointOutputs(model, labels) with Records(X, y); to attack one of "
                 "them, give OneOutput(model, k) with the labels Y[:, k]."
             )
-        order = np.argsort(self.classes)
-        index, unknown = empty_rows(len(y), y, np.intp), np.empty(len(y), dtype=bool)
-        try:
-            for rows in cut(len(y)):
-                position = np.searchsorted(self.classes, y[rows], sorter=order)
-                index[rows] = order[np.minimum(position, len(order) - 1)]
-                unknown[rows] = self.classes[index[rows]] != y[rows]
-        except TypeError:  # of another type than the classes
-            return None, np.ones(len(y), dtype=bool)
-        return index, unknown
+        index, known = empty_rows(len(y), y, np.intp), np.empty(len(y), dtype=bool)
+        for rows in cut(len(y)):
+            index[rows], known[rows] = locate_labels(self.classes, y[rows])
+        return index, ~known
 
     def as_labels(self) -> "Outputs":
         """Return the predicted labels alone; the first class wins a tie.

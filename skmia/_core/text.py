@@ -83,7 +83,7 @@ def count_more(n, noun):
     return count_nouns(n, f"more {noun}")
 
 
-def choose_form(n, one, several):
+def inflect_word(n, one, several):
     """Return the form of a word that goes with a number of things."""
     return one if n == 1 else several
 

@@ -33,6 +33,7 @@ from .._core.query import unwrap
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
+from .._core.text import tell_percent
 from .._core.types import Seed
 from ._file_attack import CandidatesAttack, expect_auc
 
@@ -839,7 +840,9 @@ class EquationsAttack(CandidatesAttack):
         advice = "set outsiders to the share of missing rows, if you know it."
         if self.outsiders == "auto" and not self._equations.is_assumed:
             self.outsiders_ = estimate_outsiders(self._equations, self._n_candidates, self._seed)
-            advice = f"{self.outsiders_:.0%} of its rows are estimated to be missing; {advice}"
+            advice = (
+                f"{tell_percent(self.outsiders_)} of its rows are estimated to be missing; {advice}"
+            )
         found = f"misfit {self.misfit_:.1f}; at most {_MOST_MISFIT} is expected"
         if self.misfit_ <= _MOST_MISFIT:
             found = "they do not allow the number of members that prior states"

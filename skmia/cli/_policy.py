@@ -6,7 +6,7 @@ from hashlib import file_digest
 from .._core.escaping import join_names, visible
 from .._core.progress import enter_stage
 from .._core.query import unwrap
-from .._core.text import choose_form
+from .._core.text import inflect_word
 from ..disclosure import load_policy
 from ..report import RECIPE, is_recipe, measure_conditions, recommend_release
 from ..victims import is_trainable
@@ -107,7 +107,7 @@ def _tell_unmeasured(result, trained, release):
         named += ["rounded answers", "labels alone"]
     if not named:
         return _NONE_KNOWN
-    verb = choose_form(len(named), "is", "are")
+    verb = inflect_word(len(named), "is", "are")
     return (
         f"No condition of a release was measured; with --measure-conditions, {join_names(named)} "
         f"{verb}."

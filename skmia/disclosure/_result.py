@@ -9,7 +9,7 @@ import pandas as pd
 
 from .._core.escaping import SummaryMixin, visible
 from .._core.numbers import check_number, show
-from .._core.text import choose_form, wrap
+from .._core.text import inflect_word, wrap
 from ..leakage import GeneralizationGapBound
 from ..metrics import Interval, auc_interval, conformal_pvalues
 from ._parameters import ParameterCount
@@ -83,7 +83,7 @@ def write_checks_summary(report):
     """Return all checks with their sources, and the attack, as text."""
     n_flagged = sum(check.status == "flagged" for check in report.checks)
     n_open = sum(check.status == "cannot be said" for check in report.checks)
-    are = choose_form(n_flagged, "is", "are")
+    are = inflect_word(n_flagged, "is", "are")
     words = f"{n_flagged} of {len(report.checks)} checks {are} flagged"
     lines = [
         f"Structural checks of {visible(report.model)} for {report.n_members:,} members",

@@ -16,7 +16,7 @@ from .._core.optional import is_of_package
 from .._core.query import query, unwrap
 from .._core.records import Records
 from .._core.skorch_nets import is_skorch
-from .._core.text import choose_form, count_nouns
+from .._core.text import count_nouns, inflect_word
 from .._core.types import ArrayLike, PathLike
 from .._core.validation import check_membership, check_records
 from ..attacks import StoredValuesAttack
@@ -353,7 +353,7 @@ def check_answer_groups(case, sizes, answers, release):
 
 def _count_who_are(n):
     """Return how many members are somewhere, up to that place."""
-    return f"{count_nouns(n, 'member')} {choose_form(n, 'is', 'are')}"
+    return f"{count_nouns(n, 'member')} {inflect_word(n, 'is', 'are')}"
 
 
 def _make_structural_check(name, release, found, text, source, status=None):
@@ -451,7 +451,7 @@ def check_freedom(count, n_members, effective, thresholds):
     left = n_members - count.n_parameters
     text = (
         f"{count_nouns(n_members, 'member')} minus {count_nouns(count.n_parameters, 'parameter')} "
-        f"({count.formula}) leave {left:,} degree{choose_form(left, '', 's')} of freedom; fewer "
+        f"({count.formula}) leave {left:,} degree{inflect_word(left, '', 's')} of freedom; fewer "
         f"than {least:g} are flagged."
     )
     if count.largest_tree is not None:
@@ -484,7 +484,7 @@ def check_stored_rows(n_rows, n_found, unread):
     """Check whether the file stores training rows; ``unread`` are parts that could not be read."""
     source = SOURCES["keeps_rows"]
     if n_rows:
-        were = choose_form(n_found, "was", "were")
+        were = inflect_word(n_found, "was", "were")
         who = (
             "" if n_found is None else f" {count_nouns(n_found, 'member')} {were} found among them."
         )
@@ -521,7 +521,7 @@ def examine_model_file(case, answers, found):
         unless = "unless rows were weighted or repeated, " if inspection.n_rows_may_repeat else ""
         found.notes.append(
             f"The file states at least {stated:,} training rows, and "
-            f"{count_nouns(given, 'member')} {choose_form(given, 'was', 'were')} given: {unless}"
+            f"{count_nouns(given, 'member')} {inflect_word(given, 'was', 'were')} given: {unless}"
             "groups that are counted from them are too small."
         )
     smallest = _examine_groups(case, answers, found)

@@ -12,7 +12,7 @@ from .._core.metric_inputs import RATE_TOLERANCE
 from .._core.moments import SideMoments, compute_both_moments
 from .._core.normal_law import NormalLaw
 from .._core.pvalues import adjust_pvalues, is_significant
-from .._core.text import choose_form, count_nouns
+from .._core.text import count_nouns, inflect_word
 from ..metrics import Interval, operating_point, placements
 
 NEVER, RETAINED, FORGOTTEN = 0, 1, 2
@@ -363,7 +363,7 @@ class UnlearningResult(SummaryMixin):
         lines.append(f"intervals at {self.confidence_level:.6g}, over target models")
         if self.n_unjudged:
             records = count_nouns(self.n_unjudged, "record")
-            do = choose_form(self.n_unjudged, "does", "do")
+            do = inflect_word(self.n_unjudged, "does", "do")
             lines.append(f"{records} without shadow models {do} not count")
         return "\n".join(lines)
 

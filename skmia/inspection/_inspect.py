@@ -17,7 +17,7 @@ from .._core.pages import render_page
 from .._core.query import unwrap
 from .._core.records import Records
 from .._core.screens import Headline, NextStep, Screen, write_headlines, write_steps
-from .._core.text import choose_form, count_nouns, count_of, tell_percent, wrap_short
+from .._core.text import count_nouns, count_of, inflect_word, tell_percent, wrap_short
 from .._core.validation import check_records
 from ..victims import SELECTS, get_access, is_sampler, judge_sampler, read_state
 from ._families import (
@@ -104,7 +104,7 @@ def _tell_counts(part):
     n, n_rows = part["n_equations"], part.get("n_rows")
     rows = "training rows" if n_rows is None else f"{n_rows:,.10g} training rows"
     return (
-        f"The nodes hold {count_nouns(n, 'count')}. {choose_form(n, 'It settles', 'They settle')} "
+        f"The nodes hold {count_nouns(n, 'count')}. {inflect_word(n, 'It settles', 'They settle')} "
         f"{tell_percent(part['known'])} of the question which candidates are training rows: "
         f"expected AUC {part['expected_auc']:.3f} (0.5 is guessing), if all {rows} are among the "
         "candidates."
@@ -115,7 +115,7 @@ def _tell_thresholds(part):
     n, share = part["n_thresholds"], tell_percent(part["explained"])
     return (
         f"{share[0].upper()}{share[1:]} of {count_nouns(n, 'threshold')} "
-        f"{choose_form(n, 'lies', 'lie')} where values of the candidates would put them: expected "
+        f"{inflect_word(n, 'lies', 'lie')} where values of the candidates would put them: expected "
         f"AUC {part['expected_auc']:.3f} from them alone."
     )
 
@@ -225,12 +225,12 @@ def _count_numbers_of_file(numbers):
     """Return how many numbers of each kind a file holds, with what they are."""
     n_alone, n_numbers = numbers["n_alone"], numbers["n_numbers"]
     return {
-        "n_alone": f"{n_alone:,} {choose_form(n_alone, 'leaf holds', 'leaves hold')}",
+        "n_alone": f"{n_alone:,} {inflect_word(n_alone, 'leaf holds', 'leaves hold')}",
         "n_nodes": count_nouns(numbers["n_nodes"], "node"),
         "n_edges": count_nouns(numbers.get("n_edges", 0), "edge"),
         "n_numbers": count_nouns(n_numbers, "number"),
         "n_rows": count_nouns(numbers["n_rows"] or 0, "training row"),
-        "reveal": choose_form(n_numbers, "reveals", "reveal"),
+        "reveal": inflect_word(n_numbers, "reveals", "reveal"),
     }
 
 
@@ -295,7 +295,7 @@ def _write_sentence(document, is_stored, ground):
     found = document["candidates"]
     told = _HEADLINES[document["level"]]
     if found is not None and found["n_rows"]:
-        are = choose_form(found["n_rows"], "is", "are")
+        are = inflect_word(found["n_rows"], "is", "are")
         told += (
             f" **{found['n_rows']:,}** of {found['n_candidates']:,} candidates {are} stored in it."
         )
@@ -332,13 +332,13 @@ def _tell_candidates(found, unread):
     told = [("Not given", "No candidate records were given, so none was looked for.")]
     if found is not None:
         stored = f"{found['n_rows']:,} of {found['n_candidates']:,} candidates"
-        as_rows = choose_form(
+        as_rows = inflect_word(
             found["n_rows"], "is stored as a whole row", "are stored as whole rows"
         )
         told = [("Whole rows", f"{stored} {as_rows}.")]
         strengths = [(*one, found[key]) for key, one in _STRENGTHS.items()]
         told += [(name, tell(part)) for name, tell, part in strengths if part is not None]
-        have = choose_form(found["n_values"], "has", "have")
+        have = inflect_word(found["n_values"], "has", "have")
         rare = (
             f"{found['n_values']:,} more {have} a stored value that is unlikely by chance. {_HITS}"
         )

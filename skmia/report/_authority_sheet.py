@@ -18,7 +18,7 @@ from .._core.numbers import show
 from .._core.pages import render_page
 from .._core.pvalues import is_significant
 from .._core.saving import write_text
-from .._core.text import choose_form
+from .._core.text import inflect_word
 from .._core.types import PathLike
 from ..disclosure import check_provenance, name_subject, write_day
 from ..synthetic import TableReport, as_table_document, read_units
@@ -529,7 +529,7 @@ def _tell_people(document):
         return "No attack was made on all records of a person together."
     told = f"{found['n_members'] + found['n_nonmembers']:,} people "
     told += "were attacked" if found["auc"] is not None else "are too few to be attacked"
-    were = choose_form(found["n_mixed"], "was", "were")
+    were = inflect_word(found["n_mixed"], "was", "were")
     mixed = f"; {found['n_mixed']:,} more with records on both sides {were} left out"
     return f"{told}, each with all of their records{mixed if found['n_mixed'] else ''}."
 

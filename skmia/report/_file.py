@@ -17,7 +17,7 @@ from .._core.provenance import LapWatch
 from .._core.query import unwrap
 from .._core.records import has_column
 from .._core.targets import shape_targets
-from .._core.text import choose_form, count_nouns
+from .._core.text import count_nouns, inflect_word
 from ..attacks import ReleasedModelAttack
 from ..base import needs_of
 from ..metrics import auc_interval
@@ -253,7 +253,7 @@ def _describe_service(case):
         )
     return (
         f"Behind a service, {count_nouns(n_answers, 'exact answer')} "
-        f"{choose_form(n_answers, 'gives', 'give')} the coefficients of the model, which "
+        f"{inflect_word(n_answers, 'gives', 'give')} the coefficients of the model, which "
         "reveal what they do in its file; labels alone do not."
     )
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from .._core.escaping import visible
 from .._core.levels import LEAK
 from .._core.pvalues import format_pvalue
-from .._core.text import choose_form, shorten
+from .._core.text import inflect_word, shorten
 from ._measure import OK, OVERALL, count_unlisted
 
 SUM, MEAN = "sum", "mean"
@@ -55,7 +55,7 @@ def tell_unlisted(exposed, words=_RECORDS):
 def _describe_people(found, rows):
     sides = f"{found['n_members']:,} people who are members, {found['n_nonmembers']:,} who are not"
     if found["n_mixed"]:
-        are = choose_form(found["n_mixed"], "is", "are")
+        are = inflect_word(found["n_mixed"], "is", "are")
         sides += f", {found['n_mixed']:,} with records on both sides who {are} left out"
     if found["auc"] is None:
         return f"{sides}. These are too few to measure how well they are identified."

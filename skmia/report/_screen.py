@@ -9,7 +9,7 @@ import numpy as np
 from .._core.escaping import visible
 from .._core.levels import REVERSED, SHIFT, UNKNOWN, read_level
 from .._core.screens import Headline, NextStep, Screen
-from .._core.text import choose_base, choose_form, count_of, count_words, shorten, tell_condition
+from .._core.text import choose_base, count_of, count_words, inflect_word, shorten, tell_condition
 from ..disclosure import tell_what_decides
 from ._evidence import (
     FILE,
@@ -497,7 +497,7 @@ def advise_on_audit(document, routes, checks):
         by += _tell_open(found, routes) if found["result"] == "cannot be said" else ""
         n_reviews = len(found["reviews"])
         if n_reviews and found["result"] in ("release", "release with conditions"):
-            need = choose_form(n_reviews, "check needs", "checks need")
+            need = inflect_word(n_reviews, "check needs", "checks need")
             by += f" Before a release, {n_reviews} {need} a reason."
         verb = {FILE: "release", SERVICE: "offer"}[found["release"]]
         imperative = _RESULTS[found["result"]].format(verb=verb, way=found["release"])

@@ -34,6 +34,7 @@ from .._core.numbers import as_series
 from .._core.outputs import PREDICTIONS, Outputs
 from .._core.query import query_aligned, query_victim, unwrap
 from .._core.splits import compute_strata, draw_halves, number_units
+from .._core.text import tell_percent
 from .._core.threads import on_one_thread
 from .._core.tokens import hold_tokens
 from ..attacks import AnalyticLiRA
@@ -381,8 +382,8 @@ def _why_not_able(reference, is_known):
     if not full:
         row = max(ran, key=lambda row: row["share"])
         return (
-            f"{row['attack']} judged {row['share']:.0%} of the records, and {LEAST_SHARE:.0%} are "
-            "needed. Train more shadow models."
+            f"{row['attack']} judged {tell_percent(row['share'])} of the records, and "
+            f"{LEAST_SHARE:.0%} are needed. Train more shadow models."
         )
     if any(row["n_models"] is None or row["n_models"] >= FEWEST_MODELS for row in full):
         return None

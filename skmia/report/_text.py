@@ -9,12 +9,12 @@ from .._core.screens import write_headlines, write_steps
 from .._core.text import (
     WIDTH,
     choose_base,
-    choose_form,
     count_briefly,
     count_lower_end,
     count_more,
     count_nouns,
     drop_sign,
+    inflect_word,
     shorten,
     shorten_count,
     tell_percent,
@@ -83,7 +83,7 @@ def _describe_scope(attack, test):
     pairs = ""
     if len(test["pairs"]) > 1 and test["reject"]:
         differ = sum(pair["reject"] for pair in test["pairs"])
-        verb = choose_form(differ, "differs", "differ")
+        verb = inflect_word(differ, "differs", "differ")
         pairs = f"; of {len(test['pairs'])} pairs {differ} {verb} after Holm's correction"
     left = f" Too small to take part: {', '.join(test['left_out'])}." if test["left_out"] else ""
     return visible(
@@ -396,7 +396,7 @@ def _describe_exposed(source):
     auc, found = source["exposed_auc"], ""
     if auc is not None:
         found = f"; among them the AUC is {auc:.3f}"
-    have = choose_form(source["n_exposed"], "has", "have")
+    have = inflect_word(source["n_exposed"], "has", "have")
     candidates = count_nouns(source["n_exposed"], "candidate")
     return f" {candidates} {have} a leverage above 0.1{found}."
 

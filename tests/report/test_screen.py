@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from skmia._core.levels import Level
-from skmia._core.text import choose_form, count_nouns, tell_condition, tell_percent
+from skmia._core.text import count_nouns, inflect_word, tell_condition, tell_percent
 from skmia.cli._gate import list_findings
 from skmia.cli._options import OptionError, parse_limit
 from skmia.report._captions import RANKED, WHOLE, caption_counts
@@ -220,7 +220,7 @@ def test_percents_do_not_round_to_all_or_nobody_and_nouns_agree_with_their_numbe
         "less than 0.1%",
     ]
     assert [count_nouns(n, "row") for n in (0, 1, 1200)] == ["0 rows", "1 row", "1,200 rows"]
-    assert [choose_form(n, "is", "are") for n in (0, 1, 2)] == ["are", "is", "are"]
+    assert [inflect_word(n, "is", "are") for n in (0, 1, 2)] == ["are", "is", "are"]
 
 
 def test_what_is_not_beyond_chance_is_told_with_both_numbers():

@@ -13,7 +13,7 @@ from ..._core.numbers import SMALLEST, as_series, check_number, to_array
 from ..._core.pvalues import format_pvalue, is_significant
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
-from ..._core.text import choose_form, count_nouns
+from ..._core.text import count_nouns, inflect_word
 from ..._core.types import ArrayLike, Seed
 from ..._core.validation import check_sides
 from ...metrics import Interval, resolvable_fpr, share_interval
@@ -506,7 +506,7 @@ class DuplicatesCheck(BaseCheck):
         if found.n_exact:
             text += (
                 f"{found.n_exact:,} of {n_records:,} records "
-                f"{choose_form(found.n_exact, 'has', 'have')} an exact copy on the other side; an "
+                f"{inflect_word(found.n_exact, 'has', 'have')} an exact copy on the other side; an "
                 "attack scores both copies alike. "
             )
         if found.n_queried:
@@ -514,7 +514,7 @@ class DuplicatesCheck(BaseCheck):
             text += (
                 f"{found.n_near:,} of {found.n_queried:,} non-members{drawn} "
                 f"({format_rate(*found.share_near)}) "
-                f"{choose_form(found.n_near, 'is a near duplicate', 'are near duplicates')} of a "
+                f"{inflect_word(found.n_near, 'is a near duplicate', 'are near duplicates')} of a "
                 "member, at least ten times closer than typical. "
             )
         if near <= MANY and found.n_exact <= MANY * n_records:
@@ -529,7 +529,7 @@ def _judge_rest(case, run):
     prints = Records(case.records.X).fingerprint
     rest = ~pd.Series(prints).duplicated(keep=False).to_numpy()
     members = case.membership[rest]
-    have = choose_form(len(members), "has", "have")
+    have = inflect_word(len(members), "has", "have")
     text = f"{count_nouns(len(members), 'record')} {have} features that no other record has"
     sides = (members.sum(), case.membership), ((~members).sum(), ~case.membership)
     if any(n_left < min(_ENOUGH * side.sum(), _ENOUGH_RECORDS) for n_left, side in sides):

@@ -7,7 +7,7 @@ import numpy as np
 from ..._core.escaping import visible
 from ..._core.numbers import to_array
 from ..._core.pvalues import format_pvalue, is_significant
-from ..._core.text import choose_form, count_more
+from ..._core.text import count_more, inflect_word
 from ...metrics import PeopleOfSide, number_side_people, resolvable_fpr
 from .._measure import OK, OVERALL, find_equal, get_people
 from .._words import join_names
@@ -52,7 +52,7 @@ class PeopleCheck(BaseCheck):
         names = join_names(map(visible, mixed), MOST_NAMES)
         text = (
             f"{len(mixed):,} of {n_people:,} values of group_by "
-            f"{choose_form(len(mixed), 'has', 'have')} records on both sides: "
+            f"{inflect_word(len(mixed), 'has', 'have')} records on both sides: "
             f"{names}. Shadow models keep such records together, so attacks on them are less "
             "reliable. Check membership and group_by."
         )

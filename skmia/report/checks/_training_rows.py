@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.probabilities import posterior_of
-from ..._core.text import choose_form, count_nouns
+from ..._core.text import count_nouns, inflect_word
 from .._row_count import LOOKS_ALIKE, compare_training_rows
 from ._base import PASSED, UNLISTED, WARNING, BaseCheck, NextStep
 
@@ -67,7 +67,7 @@ class TrainingRowsCheck(BaseCheck):
         rows = f"{count_nouns(count.n_unlisted, 'row')} of the training set "
         text = (
             f"{unless} file was trained on {about}{count.n_rows:,} rows, and {count.n_listed:,} "
-            f"are listed as members: {rows}{choose_form(count.n_unlisted, 'is', 'are')} not in "
+            f"are listed as members: {rows}{inflect_word(count.n_unlisted, 'is', 'are')} not in "
             f"this audit, or among the held-out rows.{alike} Held-out rows that the model was "
             "trained on make each attack look weaker than it is."
         )

@@ -22,7 +22,7 @@ from ..._core.pvalues import is_significant
 from ..._core.query import check_generator, draw_samples
 from ..._core.randomness import check_random_state, derive_random_state
 from ..._core.saving import warn_of_failures, write_json, write_text
-from ..._core.text import count_more
+from ..._core.text import count_more, tell_percent
 from ..._core.types import ArrayLike, PathLike, Seed
 from ...metrics import compute_auc
 from .._copy_test import CopyTest, count_unchanged
@@ -144,7 +144,7 @@ def _check_people(people, units):
         return {"status": WARNING, "text": text}
     if people.repeated:
         text = (
-            f"{people.share_repeated:.0%} of the real rows agree with others in "
+            f"{tell_percent(people.share_repeated)} of the real rows agree with others in "
             f"{_join_names(people.repeated)}, far more than by chance. If these are rows of one "
             "person, name the column of persons with group_by, on the command line --person."
         )

@@ -17,7 +17,7 @@ from ..._core.levels import (
     write_conclusion,
 )
 from ..._core.pvalues import format_pvalue
-from ..._core.text import choose_form
+from ..._core.text import inflect_word
 
 # With fewer rows, a leak cannot be distinguished from chance.
 FEW_ROWS = 20
@@ -89,14 +89,14 @@ def count_units(data):
 
 def tell_unchanged(counts, units):
     """Return how many rows are in the table as they are."""
-    are = choose_form(counts["train"], "is", "are")
+    are = inflect_word(counts["train"], "is", "are")
     told = (
         f"{counts['train']:,} of {counts['n_train']:,} training {units.many} {are} in the "
         "synthetic table unchanged"
     )
     if counts["test"] is not None:
         test = f"{counts['test']:,} of {counts['n_test']:,}"
-        test += f" {choose_form(counts['test'], 'is', 'are')}"
+        test += f" {inflect_word(counts['test'], 'is', 'are')}"
         return f"{told}; of {units.many} never seen, {test}."
     if not counts["train"]:
         return f"{told}."

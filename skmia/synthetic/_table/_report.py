@@ -32,12 +32,12 @@ from ..._core.screens import (
     write_steps_as_markdown,
 )
 from ..._core.text import (
-    choose_form,
     count_briefly,
     count_lower_end,
     count_of,
     escape,
     format_rows_of_table,
+    inflect_word,
     shorten,
     shorten_count,
     wrap_lines,
@@ -452,7 +452,7 @@ def _leads_with_counts(document):
 
 def _write_counts(counts, units):
     alone = f", {counts['alone']:,} of them with values that no other {units.one} has"
-    are, others_are = (choose_form(counts[name], "is", "are") for name in ("train", "test"))
+    are, others_are = (inflect_word(counts[name], "is", "are") for name in ("train", "test"))
     return (
         f"**{counts['train']:,} of {counts['n_train']:,}** training {units.many} {are} in the "
         f"synthetic table **unchanged**{alone if counts['alone'] else ''}; of {units.many} never "
