@@ -541,13 +541,15 @@ def _describe_origin(document):
     hashes = {name: text for name, text in given.items() if name.startswith("sha256 of ") and text}
     if found is not None and found["policy"]["sha256"]:
         hashes[f"sha256 of the policy {found['policy']['name']}"] = found["policy"]["sha256"]
+    command = document["settings"].get("command")
+    repeat = command.get("repeat", "") if isinstance(command, Mapping) else ""
     return {
         "subject": _name_document(document),
         "created": document["created"],
         "versions": ", ".join(f"{name} {text}" for name, text in document["versions"].items()),
         "seeds": ", ".join(f"{name} {seed}" for name, seed in document["seeds"].items()),
         "hashes": list(hashes.items()),
-        "command": given.get("command", ""),
+        "command": given.get("command") or str(repeat),  # also without a policy
         "decision": "" if found is None else _tell_decision(found),
     }
 

@@ -61,13 +61,13 @@ def attributes(*ends):
     return found.status, found.overall, found.exposed
 
 
-def describe_origin(provenance=None, sha256="7a"):
+def describe_origin(provenance=None, sha256="7a", **settings):
     found = None
     if provenance is not None:
         policy = {"name": "house", "sha256": sha256}
         found = {"policy": policy, "release": "file", "result": "release", "provenance": provenance}
     given = {"recommendation": found, "created": "today", "versions": {"skmia": "1", "numpy": "2"}}
-    given |= {"seeds": {"pool": 3, "checks": 4}, "settings": {}, "victim_name": "SVC"}
+    given |= {"seeds": {"pool": 3, "checks": 4}, "settings": settings, "victim_name": "SVC"}
     return sheet._describe_origin(given)
 
 
@@ -412,6 +412,13 @@ ROWS = [
         },
     ),
     (lambda: describe_origin({}, sha256="")["hashes"], []),
+    # An audit without a policy is repeated as well.
+    (lambda: describe_origin(command={"repeat": "skmia table"})["command"], "skmia table"),
+    (lambda: describe_origin(command={"model": "a.skops"})["command"], ""),
+    (
+        lambda: describe_origin({"command": "skmia"}, command={"repeat": "skmia b"})["command"],
+        "skmia",
+    ),
     # All records of a sample are not selected anew.
     (lambda: type(_run.take_sampled_records(Records(), _run.ALL)).__name__, "Records"),
     (lambda: _run.take_sampled_records(Records(), slice(0, 2)), "selected"),
